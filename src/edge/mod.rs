@@ -1,0 +1,3 @@
+//! Adapters to the outside, one thing each, with a small type and an error of its own.
+
+pub mod tracker;

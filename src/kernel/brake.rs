@@ -1,0 +1,192 @@
+//! What the limits make of a ruling, and the run to keep. A brake only ever turns a block into an
+//! allow, so that no limit can hold anybody, nor hide that the work is complete.
+
+use std::collections::BTreeSet;
+
+use super::judge::{fingerprint, is_progress};
+use super::ledger::{Fingerprint, Outcome, Prompt, PromptKind, Rule, Run, State, Streak, Turn};
+use super::policy::Policy;
+use super::snapshot::{Background, Snapshot};
+use super::verdict::{After, Allow, Answer, Block, Brake, Row, Ruling, Unsaved, Verdict};
+
+/// Applies the limits to what the facts say.
+pub fn brake(ruling: Ruling, snapshot: &Snapshot, policy: &Policy) -> Verdict {
+    let Some(Some(run)) = snapshot.run.known() else {
+        return Verdict {
+            row: ruling.row,
+            brake: None,
+            answer: ruling.answer,
+            run: None,
+        };
+    };
+    let mut run = run.clone();
+    note_stop(&mut run, snapshot, &ruling);
+    let counted = ruling.row.is_judged().then(|| {
+        let rule = rule_of(&ruling);
+        note_cycle(&mut run, snapshot, rule);
+    });
+    let (answer, brake) = match ruling.answer {
+        Answer::Block(block) if counted.is_some() => applied(block, &run, snapshot, policy),
+        answer @ (Answer::Block(_) | Answer::Allow(_)) => (answer, None),
+    };
+    keep(&mut run, &answer, snapshot);
+    Verdict {
+        row: ruling.row,
+        brake,
+        answer,
+        run: Some(run),
+    }
+}
+
+/// The brakes, in order of precedence.
+fn applied(
+    block: Block,
+    run: &Run,
+    snapshot: &Snapshot,
+    policy: &Policy,
+) -> (Answer, Option<Brake>) {
+    let background = fresh_background(run, snapshot);
+    if run.counters.cycles > policy.max_cycles {
+        (Answer::Allow(Allow::MaxCycles), Some(Brake::MaxCycles))
+    } else if run.counters.blocks_idle >= policy.no_progress_cycles {
+        (Answer::Allow(Allow::NoProgress), Some(Brake::NoProgress))
+    } else if nothing_is_ready(snapshot) && !background.is_empty() {
+        let labels = background.iter().map(|work| work.label.clone()).collect();
+        let answer = Answer::Allow(Allow::Background(labels));
+        (answer, Some(Brake::Background))
+    } else {
+        (Answer::Block(block), None)
+    }
+}
+
+fn nothing_is_ready(snapshot: &Snapshot) -> bool {
+    snapshot
+        .epic
+        .known()
+        .is_some_and(|epic| epic.ready().next().is_none())
+}
+
+/// Background work that this run has not let its agent go for yet.
+fn fresh_background<'a>(run: &Run, snapshot: &'a Snapshot) -> Vec<&'a Background> {
+    let stop = &snapshot.stop;
+    let is_fresh = |work: &&Background| !run.background.contains(&work.id);
+    if stop.is_interactive {
+        stop.background.iter().filter(is_fresh).collect()
+    } else {
+        Vec::new()
+    }
+}
+
+fn rule_of(ruling: &Ruling) -> Rule {
+    let only_new_files = ruling.row == Row::Unsaved
+        && matches!(
+            ruling.answer,
+            Answer::Block(Block::UnsavedWork(Unsaved::New(_)))
+        );
+    Rule {
+        row: ruling.row,
+        only_new_files,
+    }
+}
+
+/// What every stop of the run leaves behind, judged or not.
+fn note_stop(run: &mut Run, snapshot: &Snapshot, ruling: &Ruling) {
+    run.counters.stops = run.counters.stops.saturating_add(1);
+    let faults = [
+        snapshot.enabled.fault(),
+        snapshot.words.fault(),
+        snapshot.epic.fault(),
+        snapshot.git.fault(),
+        snapshot.branches.fault(),
+    ];
+    let faults = u32::try_from(faults.into_iter().flatten().count()).unwrap_or(u32::MAX);
+    run.counters.faults = run.counters.faults.saturating_add(faults);
+    if ruling.row == Row::SwitchedOff {
+        run.told.switched_off = true;
+    }
+    if run.state != State::Active || ruling.row == Row::SwitchedOff {
+        return;
+    }
+    let is_reported = match (&snapshot.stop.prompt, &run.turn.prompt) {
+        (Some(id), Some(prompt)) => prompt.id.as_ref() == Some(id),
+        (Some(_), None) => false,
+        (None, _) => true,
+    };
+    if !is_reported {
+        run.turn = unreported_turn(run, snapshot);
+    }
+    run.last_event_at = snapshot.now;
+}
+
+/// A turn whose prompt nobody reported begins, as far as anybody can tell, where the last ended.
+fn unreported_turn(run: &Run, snapshot: &Snapshot) -> Turn {
+    let since = match run.turn.prompt {
+        // The run's own first turn is the one that `start` opened.
+        None => run.turn.since,
+        Some(_) => run.last_event_at,
+    };
+    Turn {
+        since,
+        prompt: Some(Prompt {
+            id: snapshot.stop.prompt.clone(),
+            kind: PromptKind::Unreported,
+            quiet_before: snapshot.now.millis_since(run.last_event_at),
+            woke: false,
+            is_first: run.counters.stops == 1,
+            before: Fingerprint::default(),
+        }),
+        is_judged: false,
+    }
+}
+
+/// What a judged stop leaves behind, whatever the answer.
+fn note_cycle(run: &mut Run, snapshot: &Snapshot, rule: Rule) {
+    let has_moved = is_progress(snapshot, run);
+    run.counters.cycles = run.counters.cycles.saturating_add(1);
+    run.turn.is_judged = true;
+    if has_moved {
+        run.counters.blocks_idle = 0;
+        run.streak = None;
+        run.seen.extend(fingerprint(snapshot, run).progress());
+    }
+    run.streak = Some(match run.streak {
+        Some(streak) if streak.rule == rule => Streak {
+            rule,
+            length: streak.length.saturating_add(1),
+        },
+        Some(_) | None => Streak { rule, length: 1 },
+    });
+    if let Some(epic) = snapshot.epic.known() {
+        run.missing = run.missing_from(epic);
+        run.note_tasks(epic);
+    }
+}
+
+/// What the answer itself makes of the run.
+fn keep(run: &mut Run, answer: &Answer, snapshot: &Snapshot) {
+    match answer {
+        Answer::Block(_) => {
+            run.counters.blocks = run.counters.blocks.saturating_add(1);
+            run.counters.blocks_idle = run.counters.blocks_idle.saturating_add(1);
+        }
+        Answer::Allow(allow) => {
+            if let Allow::Background(_) = allow {
+                let ids: BTreeSet<String> = snapshot
+                    .stop
+                    .background
+                    .iter()
+                    .map(|work| work.id.clone())
+                    .collect();
+                run.background.extend(ids);
+            }
+            let (state, outcome) = match allow.after() {
+                After::AsItIs | After::GoesOn => (run.state, run.outcome),
+                After::Waits(outcome) => (State::Waiting, Some(outcome)),
+                After::Stale => (State::Stale, Some(Outcome::Stale)),
+                After::Ends(outcome) => (State::Ended, Some(outcome)),
+            };
+            run.state = state;
+            run.outcome = outcome;
+        }
+    }
+}

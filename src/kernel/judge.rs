@@ -1,0 +1,476 @@
+//! What do the facts say? The decision table, row by row, and which facts it still wants.
+//! Limits are none of its business; see `brake`.
+
+use super::ledger::{Fingerprint, Prompt, PromptKind, Rule, Run, State};
+use super::policy::{OnUserPrompt, Policy, WhenUnknown};
+use super::signal::Words;
+use super::snapshot::{Change, Fault, Git, Reading, Sensor, Snapshot, WorkTree};
+use super::task::{Epic, Stage, TaskId};
+use super::verdict::{Allow, Answer, Block, Need, Row, Ruling, SavedWork, Stuck, Unsaved};
+
+/// How often in a row an unknown answer may hold, and unsaved work a checkpoint.
+pub const HOLDS_IN_A_ROW_MAX: u32 = 2;
+
+/// The sensors that the next row to decide needs, all at once; none when a ruling can be made.
+pub fn wanted(snapshot: &Snapshot, policy: &Policy) -> Vec<Sensor> {
+    decide(snapshot, policy).err().unwrap_or_default()
+}
+
+/// What the facts say. A sensor that is wanted and was not read counts as one that failed.
+pub fn judge(snapshot: &Snapshot, policy: &Policy) -> Ruling {
+    match decide(snapshot, policy) {
+        Ok(ruling) => ruling,
+        Err(sensors) => {
+            let sensor = sensors.first().copied().unwrap_or(Sensor::Tasks);
+            let row = match sensor {
+                Sensor::Git | Sensor::Branches => Row::GitUnknown,
+                Sensor::Enabled | Sensor::Words | Sensor::Tasks => Row::TrackerUnknown,
+            };
+            let facts = Facts::of(snapshot, policy);
+            match facts {
+                Some(facts) => facts.unknown(row, Fault::unread(sensor)),
+                // Nobody is held without a run.
+                None => allow(Row::Idle, Allow::Idle),
+            }
+        }
+    }
+}
+
+/// Whether this stop finds the work in a state that the run has not seen before.
+pub fn is_progress(snapshot: &Snapshot, run: &Run) -> bool {
+    fingerprint(snapshot, run)
+        .progress()
+        .is_some_and(|print| !run.seen.contains(&print))
+}
+
+pub fn fingerprint(snapshot: &Snapshot, run: &Run) -> Fingerprint {
+    Fingerprint::of(snapshot.epic.known(), snapshot.git.known(), &run.territory)
+}
+
+/// What differs from the baseline and is the agent's to save.
+pub fn unsaved<'a>(snapshot: &'a Snapshot, run: &Run, tree: &'a WorkTree) -> Vec<&'a Change> {
+    let baseline = snapshot.baseline.known();
+    tree.changes
+        .iter()
+        .filter(|change| run.territory.is_work(change))
+        .filter(|change| !baseline.is_some_and(|baseline| baseline.has(change)))
+        .collect()
+}
+
+type Decision = Result<Ruling, Vec<Sensor>>;
+
+fn allow(row: Row, allow: Allow) -> Ruling {
+    Ruling {
+        row,
+        answer: Answer::Allow(allow),
+    }
+}
+
+fn block(row: Row, block: Block) -> Ruling {
+    Ruling {
+        row,
+        answer: Answer::Block(block),
+    }
+}
+
+/// Rows 1 to 3 need no run; with one, the rest of the table follows.
+fn decide(snapshot: &Snapshot, policy: &Policy) -> Decision {
+    if snapshot.is_disabled {
+        return Ok(allow(Row::Disabled, Allow::Disabled));
+    }
+    if snapshot.stop.is_sub_agent {
+        return Ok(allow(Row::Idle, Allow::Idle));
+    }
+    match &snapshot.run {
+        Reading::Unread | Reading::Known(None) => Ok(allow(Row::Idle, Allow::Idle)),
+        Reading::Failed(fault) => Ok(allow(Row::Corrupt, Allow::Corrupt(fault.clone()))),
+        Reading::Known(Some(run)) => Facts {
+            snapshot,
+            policy,
+            run,
+        }
+        .decide(),
+    }
+}
+
+/// A stop of a session that owns a run.
+struct Facts<'a> {
+    snapshot: &'a Snapshot,
+    policy: &'a Policy,
+    run: &'a Run,
+}
+
+impl<'a> Facts<'a> {
+    fn of(snapshot: &'a Snapshot, policy: &'a Policy) -> Option<Facts<'a>> {
+        let run = snapshot.run.known()?.as_ref()?;
+        Some(Facts {
+            snapshot,
+            policy,
+            run,
+        })
+    }
+
+    fn decide(&self) -> Decision {
+        match self.before_judging()? {
+            Some(ruling) => Ok(ruling),
+            None => match self.by_words()? {
+                Some(ruling) => Ok(ruling),
+                None => match self.by_tasks()? {
+                    Some(ruling) => Ok(ruling),
+                    None => self.by_git(),
+                },
+            },
+        }
+    }
+
+    /// Rows 4 to 8.
+    fn before_judging(&self) -> Result<Option<Ruling>, Vec<Sensor>> {
+        let stop = &self.snapshot.stop;
+        let ruling = match &self.snapshot.enabled {
+            Reading::Unread => return Err(vec![Sensor::Enabled]),
+            Reading::Known(false) => Some(allow(Row::SwitchedOff, Allow::Disabled)),
+            // A config that became unreadable changes nothing.
+            Reading::Known(true) | Reading::Failed(_) => match self.run.state {
+                State::Waiting | State::Stale | State::Paused | State::Ended => {
+                    Some(allow(Row::Resting, Allow::Resting))
+                }
+                State::Active if self.is_stale() => Some(allow(Row::Stale, Allow::Stale)),
+                State::Active if stop.is_planning => Some(allow(Row::Planning, Allow::Planning)),
+                State::Active if self.is_conversation()? => {
+                    Some(allow(Row::Conversation, Allow::Conversation))
+                }
+                State::Active => None,
+            },
+        };
+        Ok(ruling)
+    }
+
+    fn is_stale(&self) -> bool {
+        let limit = self.run.stale_after_millis();
+        let quiet = self.snapshot.now.millis_since(self.run.last_event_at);
+        if self.run.counters.stops == 0 {
+            return false;
+        }
+        match (&self.snapshot.stop.prompt, &self.run.turn.prompt) {
+            // No id to tell turns apart by: age alone decides.
+            (None, _) => quiet > limit,
+            (Some(id), Some(prompt)) if prompt.id.as_ref() == Some(id) => {
+                prompt.kind != PromptKind::Machine && !prompt.woke && prompt.quiet_before > limit
+            }
+            // Nobody reported this prompt; its first stop dates it.
+            (Some(_), _) => quiet > limit,
+        }
+    }
+
+    /// Row 8. Wants to see the work only if a person's question began this turn.
+    fn is_conversation(&self) -> Result<bool, Vec<Sensor>> {
+        let Some(prompt) = self.conversation_prompt() else {
+            return Ok(false);
+        };
+        self.want_all([Sensor::Tasks, Sensor::Git])?;
+        Ok(!fingerprint(self.snapshot, self.run).has_moved_since(&prompt.before))
+    }
+
+    fn conversation_prompt(&self) -> Option<&Prompt> {
+        let prompt = self.run.turn.prompt.as_ref()?;
+        let is_this_turn = prompt.id == self.snapshot.stop.prompt;
+        let is_question = match prompt.kind {
+            PromptKind::Person | PromptKind::Command => !prompt.is_first,
+            PromptKind::RunTasks | PromptKind::Machine | PromptKind::Unreported => false,
+        };
+        let may_talk = self.policy.on_user_prompt == OnUserPrompt::Release
+            && self.snapshot.stop.is_interactive;
+        // Once a stop of this turn was judged, the agent has been at work: undoing it is no talk.
+        let is_talk = is_this_turn && is_question && may_talk && !self.run.turn.is_judged;
+        is_talk.then_some(prompt)
+    }
+
+    /// Rows 9 and 10.
+    fn by_words(&self) -> Result<Option<Ruling>, Vec<Sensor>> {
+        let silence = Words::default();
+        let words = match &self.snapshot.words {
+            Reading::Unread => return Err(vec![Sensor::Words]),
+            // An agent whose words cannot be read has said nothing.
+            Reading::Failed(_) => &silence,
+            Reading::Known(words) => words,
+        };
+        if let Some(escalation) = &words.escalation {
+            let need = Need::Said {
+                tag: escalation.tag.clone(),
+                lines: escalation.lines.clone(),
+            };
+            return Ok(Some(allow(Row::Escalation, Allow::NeedsHuman(need))));
+        }
+        if words.is_checkpoint && self.policy.exits.context_checkpoint {
+            return self.checkpoint().map(Some);
+        }
+        Ok(None)
+    }
+
+    /// Row 10.
+    fn checkpoint(&self) -> Decision {
+        if !self.policy.check_git {
+            let git = SavedWork::Unchecked;
+            return Ok(allow(Row::Checkpoint, Allow::Checkpoint { git }));
+        }
+        let git = match self.git_answer()? {
+            Err(fault) => SavedWork::Unknown(fault),
+            Ok(None) => SavedWork::Saved,
+            Ok(Some(tree)) => match self.tree_unsaved(tree) {
+                None => SavedWork::Saved,
+                Some(unsaved) if self.streak(Row::Checkpoint) < HOLDS_IN_A_ROW_MAX => {
+                    return Ok(block(Row::Checkpoint, Block::UnsavedWork(unsaved)));
+                }
+                Some(unsaved) => SavedWork::Unsaved(unsaved.named()),
+            },
+        };
+        Ok(allow(Row::Checkpoint, Allow::Checkpoint { git }))
+    }
+
+    /// Rows 11 to 18.
+    fn by_tasks(&self) -> Result<Option<Ruling>, Vec<Sensor>> {
+        self.want_all([Sensor::Tasks, Sensor::Git])?;
+        let epic = match &self.snapshot.epic {
+            Reading::Unread => return Err(vec![Sensor::Tasks]),
+            Reading::Failed(fault) => {
+                return Ok(Some(self.unknown(Row::TrackerUnknown, fault.clone())));
+            }
+            Reading::Known(epic) => epic,
+        };
+        let missing = self.run.missing_from(epic);
+        let sorted = Sorted::of(epic, self.run, self.snapshot);
+        let ruling = if !missing.is_empty() {
+            Some(self.shrunk(missing))
+        } else if epic.tasks.is_empty() {
+            Some(allow(Row::Empty, Allow::Empty))
+        } else if !sorted.ready.is_empty() && self.policy.check_ready_tasks {
+            Some(block(Row::Ready, self.open_work(sorted.ready)))
+        } else if !sorted.in_progress.is_empty() && self.policy.check_in_progress {
+            let tasks = sorted.in_progress;
+            let stuck = sorted.ownerless;
+            Some(block(Row::InProgress, Block::InProgress { tasks, stuck }))
+        } else if sorted.is_quiet() && sorted.rest.is_empty() {
+            None
+        } else if sorted.is_quiet() && epic.knot.is_empty() {
+            Some(self.all_blocked(sorted.rest))
+        } else if sorted.is_quiet() {
+            let knot = epic.knot.clone();
+            Some(allow(Row::Deadlocked, Allow::Deadlocked(knot)))
+        } else {
+            let unchecked = [sorted.ready, sorted.in_progress].concat();
+            Some(allow(Row::Unchecked, Allow::Unchecked(unchecked)))
+        };
+        Ok(ruling)
+    }
+
+    /// Row 12.
+    fn shrunk(&self, missing: Vec<TaskId>) -> Ruling {
+        if self.streak(Row::ScopeShrunk) == 0 {
+            block(Row::ScopeShrunk, Block::ScopeShrunk(missing))
+        } else {
+            let need = Need::Shrunk(missing);
+            allow(Row::ScopeShrunk, Allow::NeedsHuman(need))
+        }
+    }
+
+    /// Row 14.
+    fn open_work(&self, ready: Vec<TaskId>) -> Block {
+        let claim = self.snapshot.words.known().and_then(|w| w.claim.as_ref());
+        match claim {
+            Some(_) => Block::FalsePromise(ready),
+            None => Block::OpenWork(ready),
+        }
+    }
+
+    /// Row 16.
+    fn all_blocked(&self, rest: Vec<(TaskId, Stuck)>) -> Ruling {
+        if self.policy.exits.all_blocked {
+            allow(Row::AllBlocked, Allow::NeedsHuman(Need::Blocked(rest)))
+        } else {
+            let ids = rest.into_iter().map(|(id, _)| id).collect();
+            block(Row::AllBlocked, Block::BlockedWork(ids))
+        }
+    }
+
+    /// Rows 19, 20 and 22. The gates' row 21 belongs between the last two.
+    fn by_git(&self) -> Decision {
+        if self.policy.check_git {
+            match self.git_answer()? {
+                Err(fault) => return Ok(self.unknown(Row::GitUnknown, fault)),
+                Ok(None) => {}
+                Ok(Some(tree)) => {
+                    if let Some(ruling) = self.unsaved_ruling(tree)? {
+                        return Ok(ruling);
+                    }
+                }
+            }
+        }
+        Ok(allow(Row::Complete, Allow::Complete))
+    }
+
+    /// Row 20.
+    fn unsaved_ruling(&self, tree: &WorkTree) -> Result<Option<Ruling>, Vec<Sensor>> {
+        let refuse = |unsaved| Some(block(Row::Unsaved, Block::UnsavedWork(unsaved)));
+        let left = self.tree_unsaved(tree);
+        if let Some(unsaved @ (Unsaved::Unfinished(_) | Unsaved::Changed(_))) = left {
+            return Ok(refuse(unsaved));
+        }
+        match &self.snapshot.branches {
+            Reading::Unread => return Err(vec![Sensor::Branches]),
+            Reading::Failed(fault) => {
+                return Ok(Some(self.unknown(Row::GitUnknown, fault.clone())));
+            }
+            Reading::Known(branches) if !branches.is_empty() => {
+                return Ok(refuse(Unsaved::Branches(branches.clone())));
+            }
+            Reading::Known(_) => {}
+        }
+        Ok(match left {
+            Some(unsaved) if self.streak_of_new_files() == 0 => refuse(unsaved),
+            // Asked for once; the agent knows of them and leaves them.
+            Some(_) | None => None,
+        })
+    }
+
+    /// The tree, or none where there is nothing to save in; a fault if that cannot be told.
+    fn git_answer(&self) -> Result<Result<Option<&WorkTree>, Fault>, Vec<Sensor>> {
+        Ok(match &self.snapshot.git {
+            Reading::Unread => return Err(vec![Sensor::Git]),
+            Reading::Failed(fault) => Err(fault.clone()),
+            Reading::Known(Git::NoRepository | Git::NoWorkTree) => Ok(None),
+            Reading::Known(Git::Tree(tree)) => match &self.snapshot.baseline {
+                Reading::Known(_) => Ok(Some(tree)),
+                Reading::Failed(fault) => Err(fault.clone()),
+                // Without it the person's own changes would be asked for.
+                Reading::Unread => Err(Fault::new("baseline", "was never recorded")),
+            },
+        })
+    }
+
+    fn tree_unsaved(&self, tree: &WorkTree) -> Option<Unsaved> {
+        if let Some(operation) = &tree.unfinished {
+            return Some(Unsaved::Unfinished(operation.clone()));
+        }
+        let unsaved = unsaved(self.snapshot, self.run, tree);
+        let paths = |is_untracked: bool| -> Vec<String> {
+            unsaved
+                .iter()
+                .filter(|change| change.is_untracked == is_untracked)
+                .map(|change| change.path.clone())
+                .collect()
+        };
+        let (tracked, new) = (paths(false), paths(true));
+        match (tracked.is_empty(), new.is_empty()) {
+            (false, _) => Some(Unsaved::Changed([tracked, new].concat())),
+            (true, false) => Some(Unsaved::New(new)),
+            (true, true) => None,
+        }
+    }
+
+    /// Rows 11 and 19.
+    fn unknown(&self, row: Row, fault: Fault) -> Ruling {
+        match self.policy.when_unknown {
+            WhenUnknown::Allow => allow(row, Allow::Unknown(fault)),
+            WhenUnknown::Hold if self.streak(row) < HOLDS_IN_A_ROW_MAX => {
+                block(row, Block::Unknown(fault))
+            }
+            WhenUnknown::Hold => allow(row, Allow::Unknown(fault)),
+        }
+    }
+
+    /// How many judged stops in a row a row has decided, this one not counted.
+    fn streak(&self, row: Row) -> u32 {
+        self.streak_by(|rule| rule.row == row)
+    }
+
+    fn streak_of_new_files(&self) -> u32 {
+        self.streak_by(|rule| rule.only_new_files)
+    }
+
+    fn streak_by(&self, applies: impl Fn(Rule) -> bool) -> u32 {
+        match self.run.streak {
+            Some(streak) if applies(streak.rule) && !is_progress(self.snapshot, self.run) => {
+                streak.length
+            }
+            Some(_) | None => 0,
+        }
+    }
+
+    fn want_all(&self, sensors: [Sensor; 2]) -> Result<(), Vec<Sensor>> {
+        let is_unread = |sensor: &Sensor| match sensor {
+            Sensor::Enabled => self.snapshot.enabled.is_unread(),
+            Sensor::Words => self.snapshot.words.is_unread(),
+            Sensor::Tasks => self.snapshot.epic.is_unread(),
+            Sensor::Git => self.snapshot.git.is_unread(),
+            Sensor::Branches => self.snapshot.branches.is_unread(),
+        };
+        let unread: Vec<Sensor> = sensors.into_iter().filter(is_unread).collect();
+        if unread.is_empty() {
+            Ok(())
+        } else {
+            Err(unread)
+        }
+    }
+}
+
+impl Unsaved {
+    /// Paths or branches, or the name of what is unfinished.
+    pub fn named(&self) -> Vec<String> {
+        match self {
+            Unsaved::Unfinished(operation) => vec![operation.clone()],
+            Unsaved::Changed(names) | Unsaved::New(names) | Unsaved::Branches(names) => {
+                names.clone()
+            }
+        }
+    }
+}
+
+/// The epic's remaining tasks, sorted by whose move it is.
+struct Sorted {
+    ready: Vec<TaskId>,
+    in_progress: Vec<TaskId>,
+    /// Those in progress without a live owner.
+    ownerless: Vec<TaskId>,
+    rest: Vec<(TaskId, Stuck)>,
+}
+
+impl Sorted {
+    fn of(epic: &Epic, run: &Run, snapshot: &Snapshot) -> Sorted {
+        let mut sorted = Sorted {
+            ready: Vec::new(),
+            in_progress: Vec::new(),
+            ownerless: Vec::new(),
+            rest: Vec::new(),
+        };
+        for task in &epic.tasks {
+            let id = || task.id.clone();
+            match &task.stage {
+                Stage::Closed => {}
+                Stage::Ready => sorted.ready.push(id()),
+                Stage::InProgress(Some(claim))
+                    if run.is_held_by_other(&task.id, claim, snapshot.now) =>
+                {
+                    let holder = Stuck::HeldBy(claim.actor.clone());
+                    sorted.rest.push((id(), holder));
+                }
+                Stage::InProgress(claim) => {
+                    sorted.in_progress.push(id());
+                    let is_live = claim
+                        .as_ref()
+                        .and_then(|claim| claim.lease_until)
+                        .is_some_and(|until| until > snapshot.now);
+                    if !is_live {
+                        sorted.ownerless.push(id());
+                    }
+                }
+                Stage::Stuck(cause) => sorted.rest.push((id(), Stuck::Cause(cause.clone()))),
+            }
+        }
+        sorted
+    }
+
+    /// Nothing is ready or in progress.
+    fn is_quiet(&self) -> bool {
+        self.ready.is_empty() && self.in_progress.is_empty()
+    }
+}

@@ -1,0 +1,503 @@
+//! A run, and what one event leaves for the next: counters, streaks, the turn and its prompt,
+//! the roster, and the fingerprints by which progress is told from going to and fro.
+
+use std::collections::BTreeSet;
+
+use super::moment::Moment;
+use super::policy::Policy;
+use super::snapshot::{Change, Git};
+use super::task::{Claim, Epic, EpicTask, Stage, TaskId};
+use super::verdict::Row;
+
+/// The agent's own name for a prompt; the same in every event of one turn.
+pub type PromptId = String;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub id: String,
+    pub epic: TaskId,
+    /// The agent's own id of the conversation that is held.
+    pub session: String,
+    /// The name under which this run's agent claims tasks.
+    pub actor: String,
+    pub state: State,
+    /// Why it waits, or how it ended.
+    pub outcome: Option<Outcome>,
+    pub policy: Policy,
+    /// The constant prompt, rendered once.
+    pub prompt: String,
+    pub territory: Territory,
+    pub started_at: Moment,
+    pub last_event_at: Moment,
+    pub counters: Counters,
+    pub streak: Option<Streak>,
+    /// Every fingerprint of the work that this run has been seen in.
+    pub seen: Vec<u128>,
+    /// Nothing until the tracker has answered for the first time.
+    pub roster: Option<Vec<Member>>,
+    /// Tasks whose absence was reported and that nobody has accepted yet.
+    pub missing: Vec<TaskId>,
+    pub turn: Turn,
+    /// Tasks that somebody took while this run's agent was at work: in all likelihood the agent.
+    pub taken: BTreeSet<TaskId>,
+    /// Background work that the agent has been let go for.
+    pub background: BTreeSet<String>,
+    pub told: Told,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Active,
+    Waiting,
+    Stale,
+    Paused,
+    Ended,
+}
+
+impl State {
+    pub const ALL: [State; 5] = [
+        State::Active,
+        State::Waiting,
+        State::Stale,
+        State::Paused,
+        State::Ended,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Active => "active",
+            State::Waiting => "waiting",
+            State::Stale => "stale",
+            State::Paused => "paused",
+            State::Ended => "ended",
+        }
+    }
+}
+
+/// Why a run waits, or how it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Complete,
+    NeedsHuman,
+    Deadlocked,
+    Checkpoint,
+    Empty,
+    Unchecked,
+    MaxCycles,
+    NoProgress,
+    /// A person ended it.
+    Aborted,
+    /// The agent ended it from inside.
+    Abandoned,
+    /// Another epic took its session.
+    Replaced,
+    /// Its session ended, failed or was cleared.
+    SessionOver,
+    /// A person paused it.
+    Paused,
+    /// The agent paused it from inside.
+    PausedByAgent,
+    Stale,
+}
+
+impl Outcome {
+    pub const ALL: [Outcome; 15] = [
+        Outcome::Complete,
+        Outcome::NeedsHuman,
+        Outcome::Deadlocked,
+        Outcome::Checkpoint,
+        Outcome::Empty,
+        Outcome::Unchecked,
+        Outcome::MaxCycles,
+        Outcome::NoProgress,
+        Outcome::Aborted,
+        Outcome::Abandoned,
+        Outcome::Replaced,
+        Outcome::SessionOver,
+        Outcome::Paused,
+        Outcome::PausedByAgent,
+        Outcome::Stale,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Complete => "complete",
+            Outcome::NeedsHuman => "needs_human",
+            Outcome::Deadlocked => "deadlocked",
+            Outcome::Checkpoint => "checkpoint",
+            Outcome::Empty => "empty",
+            Outcome::Unchecked => "unchecked",
+            Outcome::MaxCycles => "max_cycles",
+            Outcome::NoProgress => "no_progress",
+            Outcome::Aborted => "aborted",
+            Outcome::Abandoned => "abandoned",
+            Outcome::Replaced => "replaced",
+            Outcome::SessionOver => "session_over",
+            Outcome::Paused => "paused",
+            Outcome::PausedByAgent => "paused_by_agent",
+            Outcome::Stale => "stale",
+        }
+    }
+}
+
+/// Paths, relative to the work tree, that the run's own machinery writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Territory {
+    /// Never unsaved work: a file, or a folder if it ends with a slash.
+    pub not_work: Vec<String>,
+    /// The tracker, where it is a file. It must be saved if git tracks it, but its bytes are no
+    /// progress: the tasks' states already say what moved.
+    pub tracker_file: Option<String>,
+}
+
+impl Territory {
+    pub fn is_work(&self, change: &Change) -> bool {
+        let is_own = |own: &String| match own.strip_suffix('/') {
+            Some(folder) => change
+                .path
+                .strip_prefix(folder)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+            None => change.path == *own,
+        };
+        let is_untracked_tracker = change.is_untracked && self.is_tracker(change);
+        !is_untracked_tracker && !self.not_work.iter().any(is_own)
+    }
+
+    fn is_tracker(&self, change: &Change) -> bool {
+        self.tracker_file.as_deref() == Some(change.path.as_str())
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Stops of any kind.
+    pub stops: u32,
+    /// Stops that were judged.
+    pub cycles: u32,
+    /// Blocks since the work last moved.
+    pub blocks_idle: u32,
+    /// Blocks in all.
+    pub blocks: u32,
+    /// Sensors' failures to answer, in all.
+    pub faults: u32,
+}
+
+/// Consecutive judged stops that one rule decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Streak {
+    pub rule: Rule,
+    pub length: u32,
+}
+
+/// A row, or the part of one that counts by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    pub row: Row,
+    /// Only new files were left to save.
+    pub only_new_files: bool,
+}
+
+/// One task of the roster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    pub id: TaskId,
+    /// As last read.
+    pub is_closed: bool,
+}
+
+/// What the person has been told, and has not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    pub switched_off: bool,
+    /// Something happened where nobody could see it; the next event that can show a line does.
+    pub is_owed: bool,
+}
+
+/// The agent's time from a prompt (or the run's start) to the stop that is let go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    pub since: Moment,
+    pub prompt: Option<Prompt>,
+    /// A stop of this turn was judged already.
+    pub is_judged: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    pub id: Option<PromptId>,
+    pub kind: PromptKind,
+    /// Milliseconds between the run's event before it and this prompt.
+    pub quiet_before: i64,
+    /// It woke the run.
+    pub woke: bool,
+    /// The first prompt of the run: its marching orders.
+    pub is_first: bool,
+    pub before: Fingerprint,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptKind {
+    /// Words that somebody typed.
+    Person,
+    /// A command that somebody typed.
+    Command,
+    /// The command that arms a run.
+    RunTasks,
+    /// The agent's own machinery: a background task that came to its end.
+    Machine,
+    /// No hook reported it; it is dated by its first stop.
+    Unreported,
+}
+
+impl PromptKind {
+    pub const ALL: [PromptKind; 5] = [
+        PromptKind::Person,
+        PromptKind::Command,
+        PromptKind::RunTasks,
+        PromptKind::Machine,
+        PromptKind::Unreported,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            PromptKind::Person => "person",
+            PromptKind::Command => "command",
+            PromptKind::RunTasks => "run_tasks",
+            PromptKind::Machine => "machine",
+            PromptKind::Unreported => "unreported",
+        }
+    }
+
+    pub fn is_typed(self) -> bool {
+        match self {
+            PromptKind::Person | PromptKind::Command | PromptKind::RunTasks => true,
+            PromptKind::Machine | PromptKind::Unreported => false,
+        }
+    }
+}
+
+/// What the work looked like. A part that could not be read is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprint {
+    pub tasks: Option<u128>,
+    pub head: Option<u128>,
+    pub tracked: Option<u128>,
+    pub untracked: Option<u128>,
+}
+
+impl Fingerprint {
+    pub fn of(epic: Option<&Epic>, git: Option<&Git>, territory: &Territory) -> Fingerprint {
+        let changes = |is_untracked: bool| {
+            let all = match git? {
+                Git::NoRepository | Git::NoWorkTree => &[][..],
+                Git::Tree(tree) => &tree.changes,
+            };
+            let parts = all
+                .iter()
+                .filter(|change| change.is_untracked == is_untracked)
+                .filter(|change| territory.is_work(change) && !territory.is_tracker(change))
+                .flat_map(|change| [change.path.as_str(), change.content.as_str()]);
+            Some(digest(parts))
+        };
+        let head = |git: &Git| match git {
+            Git::NoRepository => digest(["no repository"]),
+            Git::NoWorkTree => digest(["no work tree"]),
+            Git::Tree(tree) => digest([tree.head.as_deref().unwrap_or("no commit")]),
+        };
+        let states = |epic: &Epic| {
+            // Sorted by id: a changed priority alone is no change of state.
+            let mut states: Vec<(&str, &str)> = epic
+                .tasks
+                .iter()
+                .map(|task| (task.id.as_str(), task.status.name()))
+                .collect();
+            states.sort_unstable();
+            digest(states.into_iter().flat_map(|(id, status)| [id, status]))
+        };
+        Fingerprint {
+            tasks: epic.map(states),
+            head: git.map(head),
+            tracked: changes(false),
+            untracked: changes(true),
+        }
+    }
+
+    /// What progress is measured by; nothing if tracker or git could not be read.
+    pub fn progress(&self) -> Option<u128> {
+        let parts = [self.tasks?, self.head?, self.tracked?].map(|part| part.to_string());
+        Some(digest(parts.iter().map(String::as_str)))
+    }
+
+    /// Whether anything differs for certain. What could not be read has not moved.
+    pub fn has_moved_since(&self, before: &Fingerprint) -> bool {
+        let differs = |now: Option<u128>, then: Option<u128>| matches!((now, then), (Some(now), Some(then)) if now != then);
+        differs(self.tasks, before.tasks)
+            || differs(self.head, before.head)
+            || differs(self.tracked, before.tracked)
+            || differs(self.untracked, before.untracked)
+    }
+}
+
+/// FNV-1a over the parts with their boundaries. Kept with runs, so it must never change; the
+/// standard library's hasher makes no such promise.
+fn digest<'a>(parts: impl IntoIterator<Item = &'a str>) -> u128 {
+    const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    let step = |hash: u128, byte: u8| (hash ^ u128::from(byte)).wrapping_mul(PRIME);
+    parts.into_iter().fold(OFFSET, |hash, part| {
+        // 0xff occurs in no UTF-8 text.
+        step(part.bytes().fold(hash, step), 0xff)
+    })
+}
+
+/// Who asks: the person, or the agent from inside the held session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    Person,
+    Agent,
+}
+
+impl Run {
+    pub fn is_over(&self) -> bool {
+        self.state == State::Ended
+    }
+
+    /// Whether nobody would be robbed if another session took the run.
+    pub fn is_free(&self, now: Moment) -> bool {
+        let quiet = now.millis_since(self.last_event_at);
+        match self.state {
+            State::Waiting | State::Stale | State::Paused => true,
+            State::Active => quiet > self.stale_after_millis(),
+            State::Ended => false,
+        }
+    }
+
+    pub fn stale_after_millis(&self) -> i64 {
+        i64::from(self.policy.stale_after_minutes) * 60_000
+    }
+
+    /// The run is held again. Whatever was counted in a row starts anew; totals do not.
+    pub fn wake(&mut self, now: Moment) {
+        self.state = State::Active;
+        self.outcome = None;
+        self.streak = None;
+        self.counters.blocks_idle = 0;
+        self.last_event_at = now;
+        self.told.is_owed = false;
+        self.turn = Turn {
+            since: now,
+            prompt: None,
+            is_judged: false,
+        };
+    }
+
+    /// A person has seen that tasks are gone from the epic, and goes on.
+    pub fn accept_scope(&mut self) {
+        // Only what was reported: whatever vanishes after this was not seen by anybody.
+        let missing = std::mem::take(&mut self.missing);
+        if let Some(roster) = &mut self.roster {
+            roster.retain(|member| !missing.contains(&member.id));
+        }
+    }
+
+    /// A prompt begins a turn. One that a person typed wakes a waiting run.
+    pub fn prompted(&mut self, prompt: Prompt, now: Moment) {
+        if prompt.woke {
+            self.wake(now);
+        }
+        self.turn = Turn {
+            since: now,
+            prompt: Some(prompt),
+            is_judged: false,
+        };
+        self.last_event_at = now;
+    }
+
+    /// The session is over while the run was not.
+    pub fn session_over(&mut self, now: Moment) {
+        if self.state == State::Active {
+            self.state = State::Waiting;
+            self.outcome = Some(Outcome::SessionOver);
+            self.last_event_at = now;
+            self.told.is_owed = true;
+        }
+    }
+
+    pub fn pause(&mut self, by: By, now: Moment) {
+        self.state = State::Paused;
+        self.outcome = Some(match by {
+            By::Person => Outcome::Paused,
+            By::Agent => Outcome::PausedByAgent,
+        });
+        self.told.is_owed = by == By::Agent;
+        self.last_event_at = now;
+    }
+
+    pub fn abort(&mut self, by: By, now: Moment) {
+        self.state = State::Ended;
+        self.outcome = Some(match by {
+            By::Person => Outcome::Aborted,
+            By::Agent => Outcome::Abandoned,
+        });
+        self.told.is_owed = by == By::Agent;
+        self.last_event_at = now;
+    }
+
+    /// Tasks of the roster that were not closed when last read and are no longer in the epic.
+    pub fn missing_from(&self, epic: &Epic) -> Vec<TaskId> {
+        let here: BTreeSet<&TaskId> = epic.tasks.iter().map(|task| &task.id).collect();
+        self.roster
+            .iter()
+            .flatten()
+            .filter(|member| !member.is_closed && !here.contains(&member.id))
+            .map(|member| member.id.clone())
+            .collect()
+    }
+
+    /// Whether `claim` on `task` belongs to another worker who is alive.
+    pub fn is_held_by_other(&self, task: &TaskId, claim: &Claim, now: Moment) -> bool {
+        let is_live = claim.lease_until.is_some_and(|until| until > now);
+        let is_ours = claim.actor == self.actor
+            || self.taken.contains(task)
+            || claim.since.is_some_and(|since| since >= self.turn.since);
+        is_live && !is_ours
+    }
+
+    /// What a reading of the tasks leaves behind: the roster's states, and who took what.
+    pub fn note_tasks(&mut self, epic: &Epic) {
+        match &mut self.roster {
+            None => self.roster = Some(roster_of(epic)),
+            Some(roster) => {
+                let closed: BTreeSet<&TaskId> = epic
+                    .tasks
+                    .iter()
+                    .filter(|task| task.stage == Stage::Closed)
+                    .map(|task| &task.id)
+                    .collect();
+                let here: BTreeSet<&TaskId> = epic.tasks.iter().map(|task| &task.id).collect();
+                for member in roster {
+                    if here.contains(&member.id) {
+                        member.is_closed = closed.contains(&member.id);
+                    }
+                }
+            }
+        }
+        let since_turn = |claim: &Claim| claim.since.is_some_and(|at| at >= self.turn.since);
+        let taken = epic.tasks.iter().filter_map(|task| match &task.stage {
+            Stage::InProgress(Some(claim)) => {
+                let is_taken = since_turn(claim) || self.taken.contains(&task.id);
+                is_taken.then(|| task.id.clone())
+            }
+            Stage::InProgress(None) | Stage::Closed | Stage::Ready | Stage::Stuck(_) => None,
+        });
+        self.taken = taken.collect();
+    }
+}
+
+pub fn roster_of(epic: &Epic) -> Vec<Member> {
+    let member = |task: &EpicTask| Member {
+        id: task.id.clone(),
+        is_closed: task.stage == Stage::Closed,
+    };
+    epic.tasks.iter().map(member).collect()
+}

@@ -1,0 +1,14 @@
+//! Pure: facts in, verdict out. No file, no clock, no environment, no other room.
+
+pub mod brake;
+pub mod judge;
+pub mod ledger;
+pub mod moment;
+pub mod policy;
+pub mod signal;
+pub mod snapshot;
+pub mod task;
+pub mod verdict;
+
+pub use brake::brake;
+pub use judge::{judge, wanted};

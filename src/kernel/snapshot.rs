@@ -1,0 +1,194 @@
+//! What is known at one stop: readings, each of them known, failed, or not read.
+
+use std::collections::BTreeMap;
+
+use super::ledger::{PromptId, Run};
+use super::moment::Moment;
+use super::signal::Words;
+use super::task::Epic;
+
+/// A sensor's answer. A failure is a fact like any other, and policy weighs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Reading<T> {
+    #[default]
+    Unread,
+    Known(T),
+    Failed(Fault),
+}
+
+impl<T> Reading<T> {
+    pub fn known(&self) -> Option<&T> {
+        match self {
+            Reading::Known(value) => Some(value),
+            Reading::Unread | Reading::Failed(_) => None,
+        }
+    }
+
+    pub fn fault(&self) -> Option<&Fault> {
+        match self {
+            Reading::Failed(fault) => Some(fault),
+            Reading::Unread | Reading::Known(_) => None,
+        }
+    }
+
+    pub fn is_unread(&self) -> bool {
+        matches!(self, Reading::Unread)
+    }
+}
+
+impl<T> From<Result<T, Fault>> for Reading<T> {
+    fn from(result: Result<T, Fault>) -> Self {
+        match result {
+            Ok(value) => Reading::Known(value),
+            Err(fault) => Reading::Failed(fault),
+        }
+    }
+}
+
+/// Something that can be asked about the outside. In the order in which a stop cares for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sensor {
+    /// Whether the project still wants to be guarded.
+    Enabled,
+    /// What the agent said last.
+    Words,
+    /// The epic's tasks.
+    Tasks,
+    /// HEAD and the state of the work tree.
+    Git,
+    /// Task branches that were never merged.
+    Branches,
+}
+
+impl Sensor {
+    pub fn name(self) -> &'static str {
+        match self {
+            Sensor::Enabled => "config",
+            Sensor::Words => "words",
+            Sensor::Tasks => "tracker",
+            Sensor::Git => "git",
+            Sensor::Branches => "branches",
+        }
+    }
+}
+
+/// Why a sensor has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub sensor: &'static str,
+    pub what: String,
+}
+
+impl Fault {
+    pub fn new(sensor: &'static str, what: impl Into<String>) -> Fault {
+        Fault {
+            sensor,
+            what: what.into(),
+        }
+    }
+
+    pub fn unread(sensor: Sensor) -> Fault {
+        Fault::new(sensor.name(), "was not read")
+    }
+}
+
+/// An agent's request to end its turn, in no agent's own words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stop {
+    pub is_sub_agent: bool,
+    pub is_planning: bool,
+    /// A person sits in front of this session.
+    pub is_interactive: bool,
+    pub prompt: Option<PromptId>,
+    pub background: Vec<Background>,
+}
+
+/// Work of the agent's own that goes on behind its back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Background {
+    pub id: String,
+    pub label: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Git {
+    NoRepository,
+    /// A bare repository: nothing can be unsaved in it.
+    NoWorkTree,
+    Tree(WorkTree),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkTree {
+    /// Nothing on a branch without commits.
+    pub head: Option<String>,
+    /// Nothing on a detached HEAD.
+    pub branch: Option<String>,
+    /// A merge, rebase or the like that was begun and not ended.
+    pub unfinished: Option<String>,
+    pub changes: Vec<Change>,
+    /// Read by a substitute that is known to be wrong in rare set-ups.
+    pub is_approximate: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Relative to the work tree's root, with forward slashes.
+    pub path: String,
+    pub is_untracked: bool,
+    /// A hash of the content, or a word for what has none.
+    pub content: String,
+}
+
+/// The work tree as the run's start found it: every path dirty or untracked then, with its content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Baseline(pub BTreeMap<String, String>);
+
+impl Baseline {
+    pub fn of(git: &Git) -> Baseline {
+        let changes = match git {
+            Git::NoRepository | Git::NoWorkTree => &[][..],
+            Git::Tree(tree) => &tree.changes,
+        };
+        let entry = |change: &Change| (change.path.clone(), change.content.clone());
+        Baseline(changes.iter().map(entry).collect())
+    }
+
+    pub fn has(&self, change: &Change) -> bool {
+        self.0.get(&change.path) == Some(&change.content)
+    }
+}
+
+/// Everything one stop is judged by.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    pub now: Moment,
+    /// `BEADLOCK_DISABLE=1`.
+    pub is_disabled: bool,
+    pub stop: Stop,
+    /// The run that this session owns; known to be none for everybody else.
+    pub run: Reading<Option<Run>>,
+    pub baseline: Reading<Baseline>,
+    pub enabled: Reading<bool>,
+    pub words: Reading<Words>,
+    pub epic: Reading<Epic>,
+    pub git: Reading<Git>,
+    pub branches: Reading<Vec<String>>,
+}
+
+impl Snapshot {
+    pub fn of(stop: Stop, now: Moment) -> Snapshot {
+        Snapshot {
+            now,
+            is_disabled: false,
+            stop,
+            run: Reading::Unread,
+            baseline: Reading::Unread,
+            enabled: Reading::Unread,
+            words: Reading::Unread,
+            epic: Reading::Unread,
+            git: Reading::Unread,
+            branches: Reading::Unread,
+        }
+    }
+}

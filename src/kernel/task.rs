@@ -1,0 +1,632 @@
+//! Tasks, and what the graph between them says: which are ready, which wait, and for what.
+//! The rules are those of bd 1.3; every tracker's tasks are judged by this one computation.
+
+use std::borrow::Borrow;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use super::moment::Moment;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(Box<str>);
+
+impl TaskId {
+    pub fn new(id: impl Into<Box<str>>) -> Self {
+        TaskId(id.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether the id can stand in a prompt or on a command line as it is.
+    pub fn is_plain(&self) -> bool {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | ':');
+        self.0.len() <= Self::PLAIN_BYTES_MAX
+            && self.0.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && self.0.chars().all(plain)
+    }
+
+    /// Longer ids are never quoted in full; bd's own stay well under this.
+    pub const PLAIN_BYTES_MAX: usize = 48;
+
+    /// bd reads the text before the first dash as the workspace an id belongs to.
+    fn prefix(&self) -> &str {
+        self.0.split('-').next().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Borrow<str> for TaskId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for TaskId {
+    fn from(id: &str) -> Self {
+        TaskId(id.into())
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    Open,
+    InProgress,
+    /// In progress under a worker's own hook; bd's word for it.
+    Hooked,
+    Blocked,
+    Deferred,
+    Closed,
+    Pinned,
+    /// Deleted, but still mentioned in the file.
+    Tombstone,
+    /// A status that the project invented. Only a person knows what it means.
+    Other(Box<str>),
+}
+
+impl Status {
+    pub fn parse(name: &str) -> Status {
+        match name {
+            "open" => Status::Open,
+            "in_progress" => Status::InProgress,
+            "hooked" => Status::Hooked,
+            "blocked" => Status::Blocked,
+            "deferred" => Status::Deferred,
+            "closed" => Status::Closed,
+            "pinned" => Status::Pinned,
+            "tombstone" => Status::Tombstone,
+            other => Status::Other(other.into()),
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        match self {
+            Status::Open => "open",
+            Status::InProgress => "in_progress",
+            Status::Hooked => "hooked",
+            Status::Blocked => "blocked",
+            Status::Deferred => "deferred",
+            Status::Closed => "closed",
+            Status::Pinned => "pinned",
+            Status::Tombstone => "tombstone",
+            Status::Other(name) => name,
+        }
+    }
+
+    /// An inactive task blocks nobody and is blocked by nobody.
+    fn is_active(&self) -> bool {
+        !matches!(self, Status::Closed | Status::Pinned)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Anything a worker does.
+    Work,
+    Epic,
+    /// Waits for an event or a person; blocks others, is no task itself.
+    Gate,
+    /// bd's own machinery (merge requests, molecules, agents, …): never offered as ready.
+    Workflow,
+}
+
+impl Kind {
+    pub fn parse(name: &str) -> Kind {
+        match name {
+            "epic" => Kind::Epic,
+            "gate" => Kind::Gate,
+            "merge-request" | "molecule" | "rig" | "agent" | "role" | "message" => Kind::Workflow,
+            _ => Kind::Work,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EdgeKind {
+    Blocks,
+    ConditionalBlocks,
+    ParentChild,
+    /// Waits for the target's children, or with `also_blocks` for the target too.
+    WaitsFor {
+        any_child: bool,
+        also_blocks: bool,
+    },
+    /// Related, discovered-from and the like: no bearing on readiness.
+    Loose,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    pub target: TaskId,
+    pub kind: EdgeKind,
+}
+
+/// Who works on a task, and until when their word is good.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claim {
+    pub actor: String,
+    pub since: Option<Moment>,
+    pub lease_until: Option<Moment>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    pub id: TaskId,
+    pub title: String,
+    pub status: Status,
+    pub kind: Kind,
+    pub priority: u8,
+    pub pinned: bool,
+    pub ephemeral: bool,
+    pub template: bool,
+    pub defer_until: Option<Moment>,
+    pub claim: Option<Claim>,
+    pub edges: Vec<Edge>,
+}
+
+impl Task {
+    /// An open piece of work without any ties: what most tasks are to begin with.
+    pub fn open(id: impl Into<TaskId>) -> Task {
+        Task {
+            id: id.into(),
+            title: String::new(),
+            status: Status::Open,
+            kind: Kind::Work,
+            priority: 2,
+            pinned: false,
+            ephemeral: false,
+            template: false,
+            defer_until: None,
+            claim: None,
+            edges: Vec::new(),
+        }
+    }
+
+    fn is_deferred(&self, now: Moment) -> bool {
+        self.defer_until.is_some_and(|until| until > now)
+    }
+}
+
+/// Where a task stands, seen from the epic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stage {
+    Closed,
+    Ready,
+    InProgress(Option<Claim>),
+    /// Nobody can work on it now; the cause says what it waits for.
+    Stuck(Cause),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Its own status says blocked.
+    Status,
+    /// It, or its parent, is put off.
+    Deferred,
+    /// A status or type that only a person can move on from.
+    Person(String),
+    /// Other tasks, gates or epics that are not over yet; at most [`BLOCKERS_NAMED_MAX`] of them.
+    Waits(Vec<TaskId>),
+}
+
+/// How many blockers are named for one task.
+pub const BLOCKERS_NAMED_MAX: usize = 3;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EpicTask {
+    pub id: TaskId,
+    pub status: Status,
+    pub stage: Stage,
+}
+
+/// The epic's tasks with their stages: everything about them that a decision rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Epic {
+    pub id: TaskId,
+    pub tasks: Vec<EpicTask>,
+    /// Tasks that wait for nothing but each other.
+    pub knot: Vec<TaskId>,
+}
+
+impl Epic {
+    /// The epic as `tasks` describe it at `now`, or nothing if they do not mention it.
+    pub fn of(tasks: &[Task], id: &str, now: Moment) -> Option<Epic> {
+        let graph = Graph::new(tasks, now);
+        let root = graph.find(id)?;
+        let family = graph.family(root);
+        let inside: HashSet<u32> = family.iter().copied().collect();
+        let mut members: Vec<u32> = family
+            .into_iter()
+            .filter(|&member| member != root && graph.counts_as_task(member))
+            .collect();
+        members.sort_by_key(|&member| {
+            let task = graph.task(member);
+            (task.priority, &task.id)
+        });
+        let freed = graph.reaches_anchor(&inside);
+        let stage_of = |&member: &u32| EpicTask {
+            id: graph.task(member).id.clone(),
+            status: graph.task(member).status.clone(),
+            stage: graph.stage(member),
+        };
+        let is_knotted = |member: &&u32| {
+            matches!(graph.stage(**member), Stage::Stuck(Cause::Waits(_)))
+                && !freed[**member as usize]
+        };
+        Some(Epic {
+            id: graph.task(root).id.clone(),
+            knot: members
+                .iter()
+                .filter(is_knotted)
+                .map(|&member| graph.task(member).id.clone())
+                .collect(),
+            tasks: members.iter().map(stage_of).collect(),
+        })
+    }
+
+    pub fn ready(&self) -> impl Iterator<Item = &TaskId> {
+        self.tasks
+            .iter()
+            .filter(|task| task.stage == Stage::Ready)
+            .map(|task| &task.id)
+    }
+
+    pub fn contains(&self, id: &TaskId) -> bool {
+        self.tasks.iter().any(|task| task.id == *id)
+    }
+
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts {
+            total: self.tasks.len(),
+            ..Counts::default()
+        };
+        for task in &self.tasks {
+            match &task.stage {
+                Stage::Closed => counts.closed += 1,
+                Stage::Ready => counts.ready += 1,
+                Stage::InProgress(_) => counts.in_progress += 1,
+                Stage::Stuck(Cause::Deferred) => counts.deferred += 1,
+                Stage::Stuck(_) => counts.blocked += 1,
+            }
+        }
+        counts
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub ready: usize,
+    pub in_progress: usize,
+    pub blocked: usize,
+    pub deferred: usize,
+    pub closed: usize,
+    pub total: usize,
+}
+
+/// All tasks of a tracker, with the blocked ones worked out.
+pub struct Graph<'a> {
+    tasks: &'a [Task],
+    now: Moment,
+    index: HashMap<&'a str, u32>,
+    children: Vec<Vec<u32>>,
+    /// Children by dotted id alone; bd counts them as descendants, but they inherit no blocker.
+    children_by_name: Vec<Vec<u32>>,
+    blocked: Vec<bool>,
+}
+
+impl<'a> Graph<'a> {
+    pub fn new(tasks: &'a [Task], now: Moment) -> Self {
+        let mut index = HashMap::with_capacity(tasks.len());
+        for (number, task) in (0u32..).zip(tasks) {
+            if task.status != Status::Tombstone {
+                index.insert(task.id.as_str(), number);
+            }
+        }
+        let mut graph = Graph {
+            tasks,
+            now,
+            index,
+            children: vec![Vec::new(); tasks.len()],
+            children_by_name: vec![Vec::new(); tasks.len()],
+            blocked: vec![false; tasks.len()],
+        };
+        graph.link_children();
+        graph.spread_blocks();
+        graph
+    }
+
+    /// Tasks that can be worked on now, the most urgent first.
+    pub fn ready(&self) -> Vec<&'a Task> {
+        let mut ready: Vec<&Task> = self
+            .living()
+            .filter(|&number| self.is_ready(number))
+            .map(|number| self.task(number))
+            .collect();
+        ready.sort_by_key(|task| (task.priority, &task.id));
+        ready
+    }
+
+    /// Tasks that wait for another one to be over.
+    pub fn blocked(&self) -> Vec<&'a Task> {
+        self.living()
+            .filter(|&number| self.blocked[number as usize])
+            .map(|number| self.task(number))
+            .collect()
+    }
+
+    fn living(&self) -> impl Iterator<Item = u32> + '_ {
+        let mut living: Vec<u32> = self.index.values().copied().collect();
+        living.sort_unstable();
+        living.into_iter()
+    }
+
+    fn task(&self, number: u32) -> &'a Task {
+        &self.tasks[number as usize]
+    }
+
+    fn find(&self, id: &str) -> Option<u32> {
+        self.index.get(id).copied()
+    }
+
+    fn link_children(&mut self) {
+        for number in self.living().collect::<Vec<_>>() {
+            let task = self.task(number);
+            let mut has_parent = false;
+            for edge in &task.edges {
+                if edge.kind == EdgeKind::ParentChild {
+                    has_parent = true;
+                    if let Some(parent) = self.find(edge.target.as_str()) {
+                        self.children[parent as usize].push(number);
+                    }
+                }
+            }
+            if !has_parent {
+                // The nearest dotted ancestor that exists; `e.1.1` is under `e` if there is no `e.1`.
+                let mut name = task.id.as_str();
+                while let Some((ancestor, _)) = name.rsplit_once('.') {
+                    if let Some(parent) = self.find(ancestor) {
+                        self.children_by_name[parent as usize].push(number);
+                        break;
+                    }
+                    name = ancestor;
+                }
+            }
+        }
+    }
+
+    /// Marks what is blocked by itself, then everything below it.
+    fn spread_blocks(&mut self) {
+        let mut below: Vec<u32> = self
+            .living()
+            .filter(|&number| !self.blockers(number).is_empty())
+            .collect();
+        for &number in &below {
+            self.blocked[number as usize] = true;
+        }
+        while let Some(number) = below.pop() {
+            for child in self.children[number as usize].clone() {
+                let unmarked = !self.blocked[child as usize];
+                if unmarked && self.task(child).status.is_active() {
+                    self.blocked[child as usize] = true;
+                    below.push(child);
+                }
+            }
+        }
+    }
+
+    /// What a task waits for by its own edges, inheritance aside.
+    fn blockers(&self, number: u32) -> Vec<u32> {
+        let task = self.task(number);
+        if !task.status.is_active() {
+            return Vec::new();
+        }
+        let mut blockers = Vec::new();
+        for edge in &task.edges {
+            let Some(target) = self.find(edge.target.as_str()) else {
+                continue;
+            };
+            match edge.kind {
+                EdgeKind::Blocks | EdgeKind::ConditionalBlocks => {
+                    // Since bd 1.3 an id of another workspace does not block.
+                    let at_home = edge.target.prefix() == task.id.prefix();
+                    if at_home && self.task(target).status.is_active() {
+                        blockers.push(target);
+                    }
+                }
+                EdgeKind::WaitsFor {
+                    any_child,
+                    also_blocks,
+                } => {
+                    blockers.extend(self.unfinished_children(target, any_child));
+                    if also_blocks && self.task(target).status.is_active() {
+                        blockers.push(target);
+                    }
+                }
+                EdgeKind::ParentChild | EdgeKind::Loose => {}
+            }
+        }
+        blockers
+    }
+
+    fn unfinished_children(&self, spawner: u32, any_child: bool) -> Vec<u32> {
+        let children = &self.children[spawner as usize];
+        let status = |&child: &u32| &self.task(child).status;
+        if any_child && children.iter().map(status).any(|s| *s == Status::Closed) {
+            return Vec::new();
+        }
+        children
+            .iter()
+            .copied()
+            .filter(|child| status(child).is_active())
+            .collect()
+    }
+
+    fn is_ready(&self, number: u32) -> bool {
+        let task = self.task(number);
+        let open = match task.status {
+            Status::Open => true,
+            // bd 1.3 wakes a dated deferral once its date has passed.
+            Status::Deferred => task.defer_until.is_some_and(|until| until <= self.now),
+            Status::InProgress
+            | Status::Hooked
+            | Status::Blocked
+            | Status::Closed
+            | Status::Pinned
+            | Status::Tombstone
+            | Status::Other(_) => false,
+        };
+        open && !task.pinned
+            && !task.ephemeral
+            && matches!(task.kind, Kind::Work | Kind::Epic)
+            && !self.blocked[number as usize]
+            && !self.is_put_off(number)
+    }
+
+    /// Deferred itself, with a date to come or none, or directly below something with such a date.
+    fn is_put_off(&self, number: u32) -> bool {
+        let task = self.task(number);
+        let is_undated = task.status == Status::Deferred && task.defer_until.is_none();
+        let parents = task
+            .edges
+            .iter()
+            .filter(|edge| edge.kind == EdgeKind::ParentChild)
+            .filter_map(|edge| self.find(edge.target.as_str()));
+        is_undated
+            || task.is_deferred(self.now)
+            || parents
+                .into_iter()
+                .any(|parent| self.task(parent).is_deferred(self.now))
+    }
+
+    /// The root and everything below it, by edge or by dotted id.
+    fn family(&self, root: u32) -> Vec<u32> {
+        let mut seen = HashSet::from([root]);
+        let mut family = vec![root];
+        let mut next = 0;
+        while let Some(&number) = family.get(next) {
+            next += 1;
+            let by_edge = &self.children[number as usize];
+            let by_name = &self.children_by_name[number as usize];
+            for &child in by_edge.iter().chain(by_name) {
+                if seen.insert(child) {
+                    family.push(child);
+                }
+            }
+        }
+        family
+    }
+
+    fn counts_as_task(&self, number: u32) -> bool {
+        let task = self.task(number);
+        let is_parent = !self.children[number as usize].is_empty()
+            || !self.children_by_name[number as usize].is_empty();
+        let is_container = task.kind == Kind::Epic && is_parent;
+        let is_outside_the_count = task.pinned
+            || task.status == Status::Pinned
+            || task.ephemeral
+            || task.template
+            || task.kind == Kind::Gate;
+        !is_container && !is_outside_the_count
+    }
+
+    fn stage(&self, number: u32) -> Stage {
+        let task = self.task(number);
+        match &task.status {
+            Status::Closed => Stage::Closed,
+            Status::InProgress | Status::Hooked => Stage::InProgress(task.claim.clone()),
+            Status::Blocked => Stage::Stuck(Cause::Status),
+            Status::Other(name) => Stage::Stuck(Cause::Person(format!("status {name}"))),
+            // Neither is a task of an epic, so neither comes here; waiting is the safe answer.
+            Status::Pinned | Status::Tombstone => Stage::Stuck(Cause::Status),
+            Status::Open | Status::Deferred if self.is_ready(number) => Stage::Ready,
+            Status::Open | Status::Deferred if self.is_put_off(number) => {
+                Stage::Stuck(Cause::Deferred)
+            }
+            Status::Open | Status::Deferred if self.blocked[number as usize] => {
+                Stage::Stuck(Cause::Waits(self.named_blockers(number)))
+            }
+            Status::Open | Status::Deferred => {
+                Stage::Stuck(Cause::Person("a type that nobody works on".to_owned()))
+            }
+        }
+    }
+
+    /// The nearest tasks that keep this one from being ready, its own first, then its parents'.
+    fn named_blockers(&self, number: u32) -> Vec<TaskId> {
+        let mut named: Vec<TaskId> = Vec::new();
+        let mut seen = HashSet::from([number]);
+        let mut path = vec![number];
+        let mut next = 0;
+        while let Some(&at) = path.get(next) {
+            next += 1;
+            for blocker in self.blockers(at) {
+                let id = &self.task(blocker).id;
+                if named.len() < BLOCKERS_NAMED_MAX && !named.contains(id) {
+                    named.push(id.clone());
+                }
+            }
+            path.extend(
+                self.blocked_parents(at)
+                    .into_iter()
+                    .filter(|&parent| seen.insert(parent)),
+            );
+        }
+        named
+    }
+
+    fn blocked_parents(&self, number: u32) -> Vec<u32> {
+        self.task(number)
+            .edges
+            .iter()
+            .filter(|edge| edge.kind == EdgeKind::ParentChild)
+            .filter_map(|edge| self.find(edge.target.as_str()))
+            .filter(|&parent| self.blocked[parent as usize])
+            .collect()
+    }
+
+    /// For every task: does following what it waits for lead to something that waits for nobody
+    /// in the graph? Walked backwards from those, so that cycles need no special care.
+    fn reaches_anchor(&self, inside: &HashSet<u32>) -> Vec<bool> {
+        let mut waiters: Vec<Vec<u32>> = vec![Vec::new(); self.tasks.len()];
+        let mut freed = vec![false; self.tasks.len()];
+        let mut next: Vec<u32> = Vec::new();
+        for number in self.living() {
+            if self.blocked[number as usize] && !self.is_anchor(number, inside) {
+                let parents = self.blocked_parents(number);
+                for waited in self.blockers(number).into_iter().chain(parents) {
+                    waiters[waited as usize].push(number);
+                }
+            } else {
+                freed[number as usize] = true;
+                next.push(number);
+            }
+        }
+        while let Some(number) = next.pop() {
+            for &waiter in &waiters[number as usize] {
+                if !freed[waiter as usize] {
+                    freed[waiter as usize] = true;
+                    next.push(waiter);
+                }
+            }
+        }
+        freed
+    }
+
+    /// A blocked task that a person, a date or a worker can move on nevertheless.
+    fn is_anchor(&self, number: u32, inside: &HashSet<u32>) -> bool {
+        let task = self.task(number);
+        let is_container = inside.contains(&number) && !self.counts_as_task(number);
+        match &task.status {
+            Status::Blocked | Status::Other(_) => true,
+            Status::InProgress | Status::Hooked => !is_container,
+            Status::Open | Status::Deferred => self.is_put_off(number),
+            Status::Closed | Status::Pinned | Status::Tombstone => true,
+        }
+    }
+}
