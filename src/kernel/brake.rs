@@ -4,14 +4,16 @@
 use std::collections::BTreeSet;
 
 use super::judge::{fingerprint, is_progress};
-use super::ledger::{Fingerprint, Outcome, Prompt, PromptKind, Rule, Run, State, Streak, Turn};
+use super::ledger::{Fingerprint, Outcome, Prompt, PromptKind, Rule, Run, State, Streak};
 use super::policy::Policy;
 use super::snapshot::{Background, Snapshot};
 use super::verdict::{After, Allow, Answer, Block, Brake, Row, Ruling, Unsaved, Verdict};
 
 /// Applies the limits to what the facts say.
 pub fn brake(ruling: Ruling, snapshot: &Snapshot, policy: &Policy) -> Verdict {
-    let Some(Some(run)) = snapshot.run.known() else {
+    let owned = snapshot.run.known().and_then(Option::as_ref);
+    // A stop that is nobody's, or that may not count, leaves no trace in a run.
+    let Some(run) = owned.filter(|_| ruling.row > Row::Corrupt) else {
         return Verdict {
             row: ruling.row,
             brake: None,
@@ -104,7 +106,7 @@ fn note_stop(run: &mut Run, snapshot: &Snapshot, ruling: &Ruling) {
     if ruling.row == Row::SwitchedOff {
         run.told.switched_off = true;
     }
-    if run.state != State::Active || ruling.row == Row::SwitchedOff {
+    if run.state != State::Active {
         return;
     }
     let is_reported = match (&snapshot.stop.prompt, &run.turn.prompt) {
@@ -113,29 +115,30 @@ fn note_stop(run: &mut Run, snapshot: &Snapshot, ruling: &Ruling) {
         (None, _) => true,
     };
     if !is_reported {
-        run.turn = unreported_turn(run, snapshot);
+        let prompt = unreported_prompt(run, snapshot);
+        match run.turn.prompt {
+            // The turn that `start` or a wake-up opened is this one.
+            None => run.turn.prompt = Some(prompt),
+            Some(_) => run.begin_turn(Some(prompt), run.last_event_at),
+        }
     }
     run.last_event_at = snapshot.now;
 }
 
-/// A turn whose prompt nobody reported begins, as far as anybody can tell, where the last ended.
-fn unreported_turn(run: &Run, snapshot: &Snapshot) -> Turn {
-    let since = match run.turn.prompt {
-        // The run's own first turn is the one that `start` opened.
-        None => run.turn.since,
-        Some(_) => run.last_event_at,
-    };
-    Turn {
-        since,
-        prompt: Some(Prompt {
-            id: snapshot.stop.prompt.clone(),
-            kind: PromptKind::Unreported,
-            quiet_before: snapshot.now.millis_since(run.last_event_at),
-            woke: false,
-            is_first: run.counters.stops == 1,
-            before: Fingerprint::default(),
-        }),
-        is_judged: false,
+/// A prompt that nobody reported, dated by its first stop.
+fn unreported_prompt(run: &Run, snapshot: &Snapshot) -> Prompt {
+    let is_opening = run.turn.prompt.is_none();
+    Prompt {
+        id: snapshot.stop.prompt.clone(),
+        kind: PromptKind::Unreported,
+        quiet_before: if is_opening {
+            0
+        } else {
+            snapshot.now.millis_since(run.last_event_at)
+        },
+        woke: false,
+        is_first: run.counters.stops == 1,
+        before: Fingerprint::default(),
     }
 }
 
@@ -157,8 +160,10 @@ fn note_cycle(run: &mut Run, snapshot: &Snapshot, rule: Rule) {
         Some(_) | None => Streak { rule, length: 1 },
     });
     if let Some(epic) = snapshot.epic.known() {
-        run.missing = run.missing_from(epic);
         run.note_tasks(epic);
+        if rule.row == Row::ScopeShrunk {
+            run.missing = run.missing_from(epic);
+        }
     }
 }
 
@@ -168,8 +173,11 @@ fn keep(run: &mut Run, answer: &Answer, snapshot: &Snapshot) {
         Answer::Block(_) => {
             run.counters.blocks = run.counters.blocks.saturating_add(1);
             run.counters.blocks_idle = run.counters.blocks_idle.saturating_add(1);
+            run.turn.blocks = run.turn.blocks.saturating_add(1);
         }
         Answer::Allow(allow) => {
+            run.turn.blocks = 0;
+            run.turn.is_settled = snapshot.epic.known().is_some();
             if let Allow::Background(_) = allow {
                 let ids: BTreeSet<String> = snapshot
                     .stop
@@ -185,6 +193,10 @@ fn keep(run: &mut Run, answer: &Answer, snapshot: &Snapshot) {
                 After::Stale => (State::Stale, Some(Outcome::Stale)),
                 After::Ends(outcome) => (State::Ended, Some(outcome)),
             };
+            // A headless session shows nobody what it is told.
+            if state != run.state && !snapshot.stop.is_interactive {
+                run.told.is_owed = true;
+            }
             run.state = state;
             run.outcome = outcome;
         }

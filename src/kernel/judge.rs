@@ -5,7 +5,7 @@ use super::ledger::{Fingerprint, Prompt, PromptKind, Rule, Run, State};
 use super::policy::{OnUserPrompt, Policy, WhenUnknown};
 use super::signal::Words;
 use super::snapshot::{Change, Fault, Git, Reading, Sensor, Snapshot, WorkTree};
-use super::task::{Epic, Stage, TaskId};
+use super::task::{Claim, Epic, Stage, TaskId};
 use super::verdict::{Allow, Answer, Block, Need, Row, Ruling, SavedWork, Stuck, Unsaved};
 
 /// How often in a row an unknown answer may hold, and unsaved work a checkpoint.
@@ -18,22 +18,16 @@ pub fn wanted(snapshot: &Snapshot, policy: &Policy) -> Vec<Sensor> {
 
 /// What the facts say. A sensor that is wanted and was not read counts as one that failed.
 pub fn judge(snapshot: &Snapshot, policy: &Policy) -> Ruling {
-    match decide(snapshot, policy) {
-        Ok(ruling) => ruling,
-        Err(sensors) => {
-            let sensor = sensors.first().copied().unwrap_or(Sensor::Tasks);
-            let row = match sensor {
-                Sensor::Git | Sensor::Branches => Row::GitUnknown,
-                Sensor::Enabled | Sensor::Words | Sensor::Tasks => Row::TrackerUnknown,
-            };
-            let facts = Facts::of(snapshot, policy);
-            match facts {
-                Some(facts) => facts.unknown(row, Fault::unread(sensor)),
-                // Nobody is held without a run.
-                None => allow(Row::Idle, Allow::Idle),
-            }
-        }
+    let unread = match decide(snapshot, policy) {
+        Ok(ruling) => return ruling,
+        Err(unread) => unread,
+    };
+    let mut blind = snapshot.clone();
+    for sensor in unread {
+        blind.mark_unread_as_failed(sensor);
     }
+    // Each call settles at least one sensor for good, so this ends.
+    judge(&blind, policy)
 }
 
 /// Whether this stop finds the work in a state that the run has not seen before.
@@ -100,16 +94,7 @@ struct Facts<'a> {
     run: &'a Run,
 }
 
-impl<'a> Facts<'a> {
-    fn of(snapshot: &'a Snapshot, policy: &'a Policy) -> Option<Facts<'a>> {
-        let run = snapshot.run.known()?.as_ref()?;
-        Some(Facts {
-            snapshot,
-            policy,
-            run,
-        })
-    }
-
+impl Facts<'_> {
     fn decide(&self) -> Decision {
         match self.before_judging()? {
             Some(ruling) => Ok(ruling),
@@ -146,7 +131,7 @@ impl<'a> Facts<'a> {
     }
 
     fn is_stale(&self) -> bool {
-        let limit = self.run.stale_after_millis();
+        let limit = self.policy.stale_after_millis();
         let quiet = self.snapshot.now.millis_since(self.run.last_event_at);
         if self.run.counters.stops == 0 {
             return false;
@@ -157,8 +142,10 @@ impl<'a> Facts<'a> {
             (Some(id), Some(prompt)) if prompt.id.as_ref() == Some(id) => {
                 prompt.kind != PromptKind::Machine && !prompt.woke && prompt.quiet_before > limit
             }
+            // The turn that `start` or a wake-up opened.
+            (Some(_), None) => false,
             // Nobody reported this prompt; its first stop dates it.
-            (Some(_), _) => quiet > limit,
+            (Some(_), Some(_)) => quiet > limit,
         }
     }
 
@@ -213,6 +200,8 @@ impl<'a> Facts<'a> {
             let git = SavedWork::Unchecked;
             return Ok(allow(Row::Checkpoint, Allow::Checkpoint { git }));
         }
+        // The tasks too: whether there was progress since the last time decides how often to ask.
+        self.want_all([Sensor::Tasks, Sensor::Git])?;
         let git = match self.git_answer()? {
             Err(fault) => SavedWork::Unknown(fault),
             Ok(None) => SavedWork::Saved,
@@ -455,11 +444,9 @@ impl Sorted {
                 }
                 Stage::InProgress(claim) => {
                     sorted.in_progress.push(id());
-                    let is_live = claim
-                        .as_ref()
-                        .and_then(|claim| claim.lease_until)
-                        .is_some_and(|until| until > snapshot.now);
-                    if !is_live {
+                    // The agent at this stop is alive by definition.
+                    let is_ours = |claim: &Claim| run.is_ours(&task.id, claim);
+                    if !claim.as_ref().is_some_and(is_ours) {
                         sorted.ownerless.push(id());
                     }
                 }

@@ -180,6 +180,9 @@ pub struct Counters {
     pub blocks: u32,
     /// Sensors' failures to answer, in all.
     pub faults: u32,
+    /// Turns that ended although their last stop was blocked: by the person, or by the agent's
+    /// own cap on blocks.
+    pub turns_cut: u32,
 }
 
 /// Consecutive judged stops that one rule decided.
@@ -203,6 +206,9 @@ pub struct Member {
     pub id: TaskId,
     /// As last read.
     pub is_closed: bool,
+    /// An epic without children when it was first read: it may yet be planned, and then is no
+    /// task any more. Work that turns itself into an epic has no such excuse.
+    pub is_epic: bool,
 }
 
 /// What the person has been told, and has not.
@@ -216,10 +222,36 @@ pub struct Told {
 /// The agent's time from a prompt (or the run's start) to the stop that is let go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    pub since: Moment,
+    /// Claims made since then are this run's, whatever name they carry. The turn's beginning, or
+    /// that of an earlier turn whose claims nobody has looked at yet.
+    pub claims_since: Moment,
     pub prompt: Option<Prompt>,
     /// A stop of this turn was judged already.
     pub is_judged: bool,
+    /// Blocks in this turn; back to none once it is let go.
+    pub blocks: u32,
+    /// It was let go, and the tasks were read then.
+    pub is_settled: bool,
+}
+
+impl Turn {
+    pub fn begun(now: Moment, prompt: Option<Prompt>) -> Turn {
+        Turn {
+            claims_since: now,
+            prompt,
+            is_judged: false,
+            blocks: 0,
+            is_settled: false,
+        }
+    }
+
+    fn next(&self, now: Moment, prompt: Option<Prompt>) -> Turn {
+        let mut next = Turn::begun(now, prompt);
+        if !self.is_settled {
+            next.claims_since = self.claims_since;
+        }
+        next
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -232,6 +264,15 @@ pub struct Prompt {
     pub woke: bool,
     /// The first prompt of the run: its marching orders.
     pub is_first: bool,
+    pub before: Fingerprint,
+}
+
+/// A prompt as a hook reports it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    pub id: Option<PromptId>,
+    pub kind: PromptKind,
+    pub is_interactive: bool,
     pub before: Fingerprint,
 }
 
@@ -292,12 +333,15 @@ impl Fingerprint {
                 Git::NoRepository | Git::NoWorkTree => &[][..],
                 Git::Tree(tree) => &tree.changes,
             };
-            let parts = all
+            let mut pairs: Vec<(&str, &str)> = all
                 .iter()
                 .filter(|change| change.is_untracked == is_untracked)
                 .filter(|change| territory.is_work(change) && !territory.is_tracker(change))
-                .flat_map(|change| [change.path.as_str(), change.content.as_str()]);
-            Some(digest(parts))
+                .map(|change| (change.path.as_str(), change.content.as_str()))
+                .collect();
+            // Readers differ in their order.
+            pairs.sort_unstable();
+            Some(digest(pairs.into_iter().flat_map(|(a, b)| [a, b])))
         };
         let head = |git: &Git| match git {
             Git::NoRepository => digest(["no repository"]),
@@ -367,28 +411,24 @@ impl Run {
         let quiet = now.millis_since(self.last_event_at);
         match self.state {
             State::Waiting | State::Stale | State::Paused => true,
-            State::Active => quiet > self.stale_after_millis(),
+            State::Active => quiet > self.policy.stale_after_millis(),
             State::Ended => false,
         }
     }
 
-    pub fn stale_after_millis(&self) -> i64 {
-        i64::from(self.policy.stale_after_minutes) * 60_000
-    }
-
     /// The run is held again. Whatever was counted in a row starts anew; totals do not.
     pub fn wake(&mut self, now: Moment) {
+        if self.is_over() {
+            return;
+        }
+        self.note_cut();
         self.state = State::Active;
         self.outcome = None;
         self.streak = None;
         self.counters.blocks_idle = 0;
         self.last_event_at = now;
         self.told.is_owed = false;
-        self.turn = Turn {
-            since: now,
-            prompt: None,
-            is_judged: false,
-        };
+        self.turn = self.turn.next(now, None);
     }
 
     /// A person has seen that tasks are gone from the epic, and goes on.
@@ -400,22 +440,55 @@ impl Run {
         }
     }
 
-    /// A prompt begins a turn. One that a person typed wakes a waiting run.
-    pub fn prompted(&mut self, prompt: Prompt, now: Moment) {
-        if prompt.woke {
+    /// A prompt begins a turn. One that somebody typed wakes a waiting run, and a person who
+    /// types at the screen has seen what was reported of the scope.
+    pub fn prompted(&mut self, asked: Asked, now: Moment) {
+        let is_typed = asked.kind.is_typed();
+        let woke = is_typed && self.state == State::Waiting;
+        let is_opening = self.turn.prompt.is_none();
+        let prompt = Prompt {
+            id: asked.id,
+            kind: asked.kind,
+            // Whoever has just started or woken a run may take their time.
+            quiet_before: if is_opening {
+                0
+            } else {
+                now.millis_since(self.last_event_at)
+            },
+            woke,
+            is_first: is_opening && self.counters.stops == 0,
+            before: asked.before,
+        };
+        if woke {
             self.wake(now);
         }
-        self.turn = Turn {
-            since: now,
-            prompt: Some(prompt),
-            is_judged: false,
-        };
+        if self.state != State::Active {
+            return;
+        }
+        if is_typed && asked.is_interactive {
+            self.accept_scope();
+        }
+        self.begin_turn(Some(prompt), now);
+    }
+
+    pub fn begin_turn(&mut self, prompt: Option<Prompt>, now: Moment) {
+        self.note_cut();
+        self.turn = self.turn.next(now, prompt);
         self.last_event_at = now;
+    }
+
+    /// A new turn, or none at all, where the agent had been told to go on.
+    pub fn note_cut(&mut self) {
+        if self.turn.blocks > 0 {
+            self.counters.turns_cut = self.counters.turns_cut.saturating_add(1);
+            self.turn.blocks = 0;
+        }
     }
 
     /// The session is over while the run was not.
     pub fn session_over(&mut self, now: Moment) {
         if self.state == State::Active {
+            self.note_cut();
             self.state = State::Waiting;
             self.outcome = Some(Outcome::SessionOver);
             self.last_event_at = now;
@@ -424,6 +497,9 @@ impl Run {
     }
 
     pub fn pause(&mut self, by: By, now: Moment) {
+        if self.is_over() {
+            return;
+        }
         self.state = State::Paused;
         self.outcome = Some(match by {
             By::Person => Outcome::Paused,
@@ -434,6 +510,9 @@ impl Run {
     }
 
     pub fn abort(&mut self, by: By, now: Moment) {
+        if self.is_over() {
+            return;
+        }
         self.state = State::Ended;
         self.outcome = Some(match by {
             By::Person => Outcome::Aborted,
@@ -450,6 +529,7 @@ impl Run {
             .iter()
             .flatten()
             .filter(|member| !member.is_closed && !here.contains(&member.id))
+            .filter(|member| !(member.is_epic && epic.containers.contains(&member.id)))
             .map(|member| member.id.clone())
             .collect()
     }
@@ -457,10 +537,16 @@ impl Run {
     /// Whether `claim` on `task` belongs to another worker who is alive.
     pub fn is_held_by_other(&self, task: &TaskId, claim: &Claim, now: Moment) -> bool {
         let is_live = claim.lease_until.is_some_and(|until| until > now);
-        let is_ours = claim.actor == self.actor
+        is_live && !self.is_ours(task, claim)
+    }
+
+    /// Claimed by this run's agent, under its own name or another.
+    pub fn is_ours(&self, task: &TaskId, claim: &Claim) -> bool {
+        claim.actor == self.actor
             || self.taken.contains(task)
-            || claim.since.is_some_and(|since| since >= self.turn.since);
-        is_live && !is_ours
+            || claim
+                .since
+                .is_some_and(|since| since >= self.turn.claims_since)
     }
 
     /// What a reading of the tasks leaves behind: the roster's states, and who took what.
@@ -482,11 +568,10 @@ impl Run {
                 }
             }
         }
-        let since_turn = |claim: &Claim| claim.since.is_some_and(|at| at >= self.turn.since);
+        self.missing.retain(|id| !epic.contains(id));
         let taken = epic.tasks.iter().filter_map(|task| match &task.stage {
             Stage::InProgress(Some(claim)) => {
-                let is_taken = since_turn(claim) || self.taken.contains(&task.id);
-                is_taken.then(|| task.id.clone())
+                self.is_ours(&task.id, claim).then(|| task.id.clone())
             }
             Stage::InProgress(None) | Stage::Closed | Stage::Ready | Stage::Stuck(_) => None,
         });
@@ -498,6 +583,7 @@ pub fn roster_of(epic: &Epic) -> Vec<Member> {
     let member = |task: &EpicTask| Member {
         id: task.id.clone(),
         is_closed: task.stage == Stage::Closed,
+        is_epic: task.is_epic,
     };
     epic.tasks.iter().map(member).collect()
 }

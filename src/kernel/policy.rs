@@ -40,6 +40,12 @@ pub struct Exits {
 pub const CYCLES_MIN: u32 = 1;
 pub const CYCLES_MAX: u32 = 1000;
 
+impl Policy {
+    pub fn stale_after_millis(&self) -> i64 {
+        i64::from(self.stale_after_minutes) * 60_000
+    }
+}
+
 impl Default for Policy {
     fn default() -> Self {
         Policy {

@@ -31,6 +31,12 @@ impl<T> Reading<T> {
         }
     }
 
+    fn fail_if_unread(&mut self, sensor: Sensor) {
+        if self.is_unread() {
+            *self = Reading::Failed(Fault::unread(sensor));
+        }
+    }
+
     pub fn is_unread(&self) -> bool {
         matches!(self, Reading::Unread)
     }
@@ -189,6 +195,16 @@ impl Snapshot {
             epic: Reading::Unread,
             git: Reading::Unread,
             branches: Reading::Unread,
+        }
+    }
+
+    pub fn mark_unread_as_failed(&mut self, sensor: Sensor) {
+        match sensor {
+            Sensor::Enabled => self.enabled.fail_if_unread(sensor),
+            Sensor::Words => self.words.fail_if_unread(sensor),
+            Sensor::Tasks => self.epic.fail_if_unread(sensor),
+            Sensor::Git => self.git.fail_if_unread(sensor),
+            Sensor::Branches => self.branches.fail_if_unread(sensor),
         }
     }
 }

@@ -223,6 +223,7 @@ pub struct EpicTask {
     pub id: TaskId,
     pub status: Status,
     pub stage: Stage,
+    pub is_epic: bool,
 }
 
 /// The epic's tasks with their stages: everything about them that a decision rests on.
@@ -230,7 +231,9 @@ pub struct EpicTask {
 pub struct Epic {
     pub id: TaskId,
     pub tasks: Vec<EpicTask>,
-    /// Tasks that wait for nothing but each other.
+    /// Epics below this one that are only there for their children.
+    pub containers: Vec<TaskId>,
+    /// Tasks that wait for nothing but each other, wherever in the tracker those others are.
     pub knot: Vec<TaskId>,
 }
 
@@ -240,20 +243,19 @@ impl Epic {
         let graph = Graph::new(tasks, now);
         let root = graph.find(id)?;
         let family = graph.family(root);
-        let inside: HashSet<u32> = family.iter().copied().collect();
-        let mut members: Vec<u32> = family
-            .into_iter()
-            .filter(|&member| member != root && graph.counts_as_task(member))
-            .collect();
+        let below = family.iter().copied().filter(|&member| member != root);
+        let (mut members, others): (Vec<u32>, Vec<u32>) =
+            below.partition(|&member| graph.counts_as_task(member));
         members.sort_by_key(|&member| {
             let task = graph.task(member);
             (task.priority, &task.id)
         });
-        let freed = graph.reaches_anchor(&inside);
+        let freed = graph.reaches_anchor();
         let stage_of = |&member: &u32| EpicTask {
             id: graph.task(member).id.clone(),
             status: graph.task(member).status.clone(),
             stage: graph.stage(member),
+            is_epic: graph.task(member).kind == Kind::Epic,
         };
         let is_knotted = |member: &&u32| {
             matches!(graph.stage(**member), Stage::Stuck(Cause::Waits(_)))
@@ -261,6 +263,11 @@ impl Epic {
         };
         Some(Epic {
             id: graph.task(root).id.clone(),
+            containers: others
+                .into_iter()
+                .filter(|&other| graph.is_container(other))
+                .map(|other| graph.task(other).id.clone())
+                .collect(),
             knot: members
                 .iter()
                 .filter(is_knotted)
@@ -318,6 +325,8 @@ pub struct Graph<'a> {
     /// Children by dotted id alone; bd counts them as descendants, but they inherit no blocker.
     children_by_name: Vec<Vec<u32>>,
     blocked: Vec<bool>,
+    /// Somebody's edge says that it blocks them.
+    is_waited_for: Vec<bool>,
 }
 
 impl<'a> Graph<'a> {
@@ -335,6 +344,7 @@ impl<'a> Graph<'a> {
             children: vec![Vec::new(); tasks.len()],
             children_by_name: vec![Vec::new(); tasks.len()],
             blocked: vec![false; tasks.len()],
+            is_waited_for: vec![false; tasks.len()],
         };
         graph.link_children();
         graph.spread_blocks();
@@ -379,11 +389,16 @@ impl<'a> Graph<'a> {
             let task = self.task(number);
             let mut has_parent = false;
             for edge in &task.edges {
-                if edge.kind == EdgeKind::ParentChild {
-                    has_parent = true;
-                    if let Some(parent) = self.find(edge.target.as_str()) {
-                        self.children[parent as usize].push(number);
+                has_parent |= edge.kind == EdgeKind::ParentChild;
+                let Some(target) = self.find(edge.target.as_str()) else {
+                    continue;
+                };
+                match edge.kind {
+                    EdgeKind::ParentChild => self.children[target as usize].push(number),
+                    EdgeKind::Blocks | EdgeKind::ConditionalBlocks => {
+                        self.is_waited_for[target as usize] = true;
                     }
+                    EdgeKind::WaitsFor { .. } | EdgeKind::Loose => {}
                 }
             }
             if !has_parent {
@@ -511,9 +526,7 @@ impl<'a> Graph<'a> {
         let mut next = 0;
         while let Some(&number) = family.get(next) {
             next += 1;
-            let by_edge = &self.children[number as usize];
-            let by_name = &self.children_by_name[number as usize];
-            for &child in by_edge.iter().chain(by_name) {
+            for child in self.all_children(number) {
                 if seen.insert(child) {
                     family.push(child);
                 }
@@ -524,15 +537,34 @@ impl<'a> Graph<'a> {
 
     fn counts_as_task(&self, number: u32) -> bool {
         let task = self.task(number);
-        let is_parent = !self.children[number as usize].is_empty()
-            || !self.children_by_name[number as usize].is_empty();
-        let is_container = task.kind == Kind::Epic && is_parent;
         let is_outside_the_count = task.pinned
             || task.status == Status::Pinned
             || task.ephemeral
             || task.template
             || task.kind == Kind::Gate;
-        !is_container && !is_outside_the_count
+        !is_outside_the_count && (!self.is_container(number) || self.is_to_be_closed(number))
+    }
+
+    /// An epic that is only there for its children.
+    fn is_container(&self, number: u32) -> bool {
+        self.task(number).kind == Kind::Epic && self.all_children(number).next().is_some()
+    }
+
+    /// A container whose own work is over while others wait for it: closing it is all that is
+    /// left to do, and somebody has to.
+    fn is_to_be_closed(&self, number: u32) -> bool {
+        self.is_waited_for[number as usize]
+            && !self
+                .family(number)
+                .into_iter()
+                .filter(|&member| member != number)
+                .any(|member| self.task(member).status.is_active())
+    }
+
+    fn all_children(&self, number: u32) -> impl Iterator<Item = u32> + '_ {
+        let by_edge = &self.children[number as usize];
+        let by_name = &self.children_by_name[number as usize];
+        by_edge.iter().chain(by_name).copied()
     }
 
     fn stage(&self, number: u32) -> Stage {
@@ -592,19 +624,18 @@ impl<'a> Graph<'a> {
 
     /// For every task: does following what it waits for lead to something that waits for nobody
     /// in the graph? Walked backwards from those, so that cycles need no special care.
-    fn reaches_anchor(&self, inside: &HashSet<u32>) -> Vec<bool> {
+    fn reaches_anchor(&self) -> Vec<bool> {
         let mut waiters: Vec<Vec<u32>> = vec![Vec::new(); self.tasks.len()];
         let mut freed = vec![false; self.tasks.len()];
         let mut next: Vec<u32> = Vec::new();
         for number in self.living() {
-            if self.blocked[number as usize] && !self.is_anchor(number, inside) {
-                let parents = self.blocked_parents(number);
-                for waited in self.blockers(number).into_iter().chain(parents) {
-                    waiters[waited as usize].push(number);
-                }
-            } else {
+            let waits_for = self.waits_for(number);
+            if waits_for.is_empty() || self.is_anchor(number) {
                 freed[number as usize] = true;
                 next.push(number);
+            }
+            for waited in waits_for {
+                waiters[waited as usize].push(number);
             }
         }
         while let Some(number) = next.pop() {
@@ -618,13 +649,23 @@ impl<'a> Graph<'a> {
         freed
     }
 
-    /// A blocked task that a person, a date or a worker can move on nevertheless.
-    fn is_anchor(&self, number: u32, inside: &HashSet<u32>) -> bool {
-        let task = self.task(number);
-        let is_container = inside.contains(&number) && !self.counts_as_task(number);
-        match &task.status {
+    /// Everything that has to be over before this can be: its blockers, its parents' where it
+    /// inherits them, and a container's own open children.
+    fn waits_for(&self, number: u32) -> Vec<u32> {
+        let mut waits_for = self.blockers(number);
+        waits_for.extend(self.blocked_parents(number));
+        if self.is_container(number) && self.task(number).status.is_active() {
+            let open = |child: &u32| self.task(*child).status.is_active();
+            waits_for.extend(self.all_children(number).filter(open));
+        }
+        waits_for
+    }
+
+    /// A task that a person, a date or a worker can move on, whatever it waits for.
+    fn is_anchor(&self, number: u32) -> bool {
+        match &self.task(number).status {
             Status::Blocked | Status::Other(_) => true,
-            Status::InProgress | Status::Hooked => !is_container,
+            Status::InProgress | Status::Hooked => !self.is_container(number),
             Status::Open | Status::Deferred => self.is_put_off(number),
             Status::Closed | Status::Pinned | Status::Tombstone => true,
         }

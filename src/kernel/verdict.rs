@@ -32,6 +32,34 @@ pub enum Row {
 }
 
 impl Row {
+    pub const ALL: [Row; 21] = [
+        Row::Disabled,
+        Row::Idle,
+        Row::Corrupt,
+        Row::SwitchedOff,
+        Row::Resting,
+        Row::Stale,
+        Row::Planning,
+        Row::Conversation,
+        Row::Escalation,
+        Row::Checkpoint,
+        Row::TrackerUnknown,
+        Row::ScopeShrunk,
+        Row::Empty,
+        Row::Ready,
+        Row::InProgress,
+        Row::AllBlocked,
+        Row::Deadlocked,
+        Row::Unchecked,
+        Row::GitUnknown,
+        Row::Unsaved,
+        Row::Complete,
+    ];
+
+    pub fn from_number(number: u8) -> Option<Row> {
+        Row::ALL.into_iter().find(|row| *row as u8 == number)
+    }
+
     /// Rows 9 and up judge the work; a stop decided there is a cycle.
     pub fn is_judged(self) -> bool {
         self >= Row::Escalation
@@ -45,6 +73,17 @@ pub enum Brake {
     NoProgress,
     Background,
     Unrecorded,
+}
+
+impl Brake {
+    pub fn name(self) -> &'static str {
+        match self {
+            Brake::MaxCycles => "max_cycles",
+            Brake::NoProgress => "no_progress",
+            Brake::Background => "background",
+            Brake::Unrecorded => "unrecorded",
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
