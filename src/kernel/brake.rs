@@ -103,8 +103,10 @@ fn note_stop(run: &mut Run, snapshot: &Snapshot, ruling: &Ruling) {
     ];
     let faults = u32::try_from(faults.into_iter().flatten().count()).unwrap_or(u32::MAX);
     run.counters.faults = run.counters.faults.saturating_add(faults);
-    if ruling.row == Row::SwitchedOff {
-        run.told.switched_off = true;
+    run.told.switched_off = ruling.row == Row::SwitchedOff;
+    if ruling.row == Row::Resting && snapshot.stop.is_interactive {
+        // This stop shows what was owed.
+        run.told.is_owed = false;
     }
     if run.state != State::Active {
         return;

@@ -41,6 +41,16 @@ pub fn fingerprint(snapshot: &Snapshot, run: &Run) -> Fingerprint {
     Fingerprint::of(snapshot.epic.known(), snapshot.git.known(), &run.territory)
 }
 
+/// Whether a stop of the turn that such a prompt begins may turn out to be talk: only then is it
+/// worth looking at the work now.
+pub fn may_be_conversation(policy: &Policy, kind: PromptKind, is_interactive: bool) -> bool {
+    let is_question = match kind {
+        PromptKind::Person | PromptKind::Command => true,
+        PromptKind::RunTasks | PromptKind::Machine | PromptKind::Unreported => false,
+    };
+    is_question && is_interactive && policy.on_user_prompt == OnUserPrompt::Release
+}
+
 /// What differs from the baseline and is the agent's to save.
 pub fn unsaved<'a>(snapshot: &'a Snapshot, run: &Run, tree: &'a WorkTree) -> Vec<&'a Change> {
     let baseline = snapshot.baseline.known();
@@ -70,7 +80,8 @@ fn block(row: Row, block: Block) -> Ruling {
 /// Rows 1 to 3 need no run; with one, the rest of the table follows.
 fn decide(snapshot: &Snapshot, policy: &Policy) -> Decision {
     if snapshot.is_disabled {
-        return Ok(allow(Row::Disabled, Allow::Disabled));
+        let is_news = false;
+        return Ok(allow(Row::Disabled, Allow::Disabled { is_news }));
     }
     if snapshot.stop.is_sub_agent {
         return Ok(allow(Row::Idle, Allow::Idle));
@@ -113,7 +124,10 @@ impl Facts<'_> {
         let stop = &self.snapshot.stop;
         let ruling = match &self.snapshot.enabled {
             Reading::Unread => return Err(vec![Sensor::Enabled]),
-            Reading::Known(false) => Some(allow(Row::SwitchedOff, Allow::Disabled)),
+            Reading::Known(false) => {
+                let is_news = !self.run.told.switched_off;
+                Some(allow(Row::SwitchedOff, Allow::Disabled { is_news }))
+            }
             // A config that became unreadable changes nothing.
             Reading::Known(true) | Reading::Failed(_) => match self.run.state {
                 State::Waiting | State::Stale | State::Paused | State::Ended => {
@@ -161,14 +175,10 @@ impl Facts<'_> {
     fn conversation_prompt(&self) -> Option<&Prompt> {
         let prompt = self.run.turn.prompt.as_ref()?;
         let is_this_turn = prompt.id == self.snapshot.stop.prompt;
-        let is_question = match prompt.kind {
-            PromptKind::Person | PromptKind::Command => !prompt.is_first,
-            PromptKind::RunTasks | PromptKind::Machine | PromptKind::Unreported => false,
-        };
-        let may_talk = self.policy.on_user_prompt == OnUserPrompt::Release
-            && self.snapshot.stop.is_interactive;
+        let is_interactive = self.snapshot.stop.is_interactive;
+        let may_talk = may_be_conversation(self.policy, prompt.kind, is_interactive);
         // Once a stop of this turn was judged, the agent has been at work: undoing it is no talk.
-        let is_talk = is_this_turn && is_question && may_talk && !self.run.turn.is_judged;
+        let is_talk = is_this_turn && may_talk && !prompt.is_first && !self.run.turn.is_judged;
         is_talk.then_some(prompt)
     }
 

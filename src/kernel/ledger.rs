@@ -1,7 +1,7 @@
 //! A run, and what one event leaves for the next: counters, streaks, the turn and its prompt,
 //! the roster, and the fingerprints by which progress is told from going to and fro.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::moment::Moment;
 use super::policy::Policy;
@@ -382,15 +382,20 @@ impl Fingerprint {
     }
 }
 
-/// FNV-1a over the parts with their boundaries. Kept with runs, so it must never change; the
-/// standard library's hasher makes no such promise.
+/// In the manner of FNV-1a, eight bytes at a time, over the parts with their lengths. Kept with
+/// runs, so it must never change; the standard library's hasher makes no such promise.
 fn digest<'a>(parts: impl IntoIterator<Item = &'a str>) -> u128 {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    let step = |hash: u128, byte: u8| (hash ^ u128::from(byte)).wrapping_mul(PRIME);
+    let step = |hash: u128, word: u64| (hash ^ u128::from(word)).wrapping_mul(PRIME);
+    let word = |chunk: &[u8]| {
+        let mut bytes = [0; 8];
+        bytes[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(bytes)
+    };
     parts.into_iter().fold(OFFSET, |hash, part| {
-        // 0xff occurs in no UTF-8 text.
-        step(part.bytes().fold(hash, step), 0xff)
+        let hash = part.as_bytes().chunks(8).map(word).fold(hash, step);
+        step(hash, part.len() as u64)
     })
 }
 
@@ -404,6 +409,11 @@ pub enum By {
 impl Run {
     pub fn is_over(&self) -> bool {
         self.state == State::Ended
+    }
+
+    /// Whether any hook of the session has fired for this run.
+    pub fn is_called(&self) -> bool {
+        self.counters.stops > 0 || self.turn.prompt.is_some()
     }
 
     /// Whether nobody would be robbed if another session took the run.
@@ -421,7 +431,6 @@ impl Run {
         if self.is_over() {
             return;
         }
-        self.note_cut();
         self.state = State::Active;
         self.outcome = None;
         self.streak = None;
@@ -524,7 +533,7 @@ impl Run {
 
     /// Tasks of the roster that were not closed when last read and are no longer in the epic.
     pub fn missing_from(&self, epic: &Epic) -> Vec<TaskId> {
-        let here: BTreeSet<&TaskId> = epic.tasks.iter().map(|task| &task.id).collect();
+        let here: HashSet<&TaskId> = epic.tasks.iter().map(|task| &task.id).collect();
         self.roster
             .iter()
             .flatten()
@@ -542,11 +551,11 @@ impl Run {
 
     /// Claimed by this run's agent, under its own name or another.
     pub fn is_ours(&self, task: &TaskId, claim: &Claim) -> bool {
+        // Trackers keep whole seconds.
+        let since_turn = Moment(self.turn.claims_since.0.div_euclid(1000) * 1000);
         claim.actor == self.actor
             || self.taken.contains(task)
-            || claim
-                .since
-                .is_some_and(|since| since >= self.turn.claims_since)
+            || claim.since.is_some_and(|since| since >= since_turn)
     }
 
     /// What a reading of the tasks leaves behind: the roster's states, and who took what.
@@ -554,13 +563,13 @@ impl Run {
         match &mut self.roster {
             None => self.roster = Some(roster_of(epic)),
             Some(roster) => {
-                let closed: BTreeSet<&TaskId> = epic
+                let closed: HashSet<&TaskId> = epic
                     .tasks
                     .iter()
                     .filter(|task| task.stage == Stage::Closed)
                     .map(|task| &task.id)
                     .collect();
-                let here: BTreeSet<&TaskId> = epic.tasks.iter().map(|task| &task.id).collect();
+                let here: HashSet<&TaskId> = epic.tasks.iter().map(|task| &task.id).collect();
                 for member in roster {
                     if here.contains(&member.id) {
                         member.is_closed = closed.contains(&member.id);
@@ -568,7 +577,9 @@ impl Run {
                 }
             }
         }
-        self.missing.retain(|id| !epic.contains(id));
+        if !self.missing.is_empty() {
+            self.missing.retain(|id| !epic.contains(id));
+        }
         let taken = epic.tasks.iter().filter_map(|task| match &task.stage {
             Stage::InProgress(Some(claim)) => {
                 self.is_ours(&task.id, claim).then(|| task.id.clone())

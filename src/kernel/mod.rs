@@ -5,6 +5,7 @@ pub mod judge;
 pub mod ledger;
 pub mod moment;
 pub mod policy;
+mod prose;
 pub mod signal;
 pub mod snapshot;
 pub mod task;

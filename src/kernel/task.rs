@@ -30,6 +30,11 @@ impl TaskId {
     /// Longer ids are never quoted in full; bd's own stay well under this.
     pub const PLAIN_BYTES_MAX: usize = 48;
 
+    /// Whether bd takes both ids for the same workspace's. Since 1.3 no other one's blocks.
+    pub fn shares_workspace(&self, other: &TaskId) -> bool {
+        self.prefix() == other.prefix()
+    }
+
     /// bd reads the text before the first dash as the workspace an id belongs to.
     fn prefix(&self) -> &str {
         self.0.split('-').next().unwrap_or_default()
@@ -98,6 +103,17 @@ impl Status {
             Status::Other(name) => name,
         }
     }
+
+    /// The statuses that bd knows without being told.
+    pub const NAMES: [&str; 7] = [
+        "open",
+        "in_progress",
+        "hooked",
+        "blocked",
+        "deferred",
+        "closed",
+        "pinned",
+    ];
 
     /// An inactive task blocks nobody and is blocked by nobody.
     fn is_active(&self) -> bool {
@@ -325,7 +341,7 @@ pub struct Graph<'a> {
     /// Children by dotted id alone; bd counts them as descendants, but they inherit no blocker.
     children_by_name: Vec<Vec<u32>>,
     blocked: Vec<bool>,
-    /// Somebody's edge says that it blocks them.
+    /// Something that is not over waits for it.
     is_waited_for: Vec<bool>,
 }
 
@@ -370,6 +386,62 @@ impl<'a> Graph<'a> {
             .collect()
     }
 
+    /// Ready tasks that a worker can take: epics with children and whatever is no task left out.
+    pub fn offered(&self) -> Vec<&'a Task> {
+        let mut ready = self.ready();
+        ready.retain(|task| self.stage_of(task.id.as_str()).is_some());
+        ready
+    }
+
+    pub fn get(&self, id: &str) -> Option<&'a Task> {
+        self.find(id).map(|number| self.task(number))
+    }
+
+    /// Where a task stands; nothing for what is not there or does not count as a task.
+    pub fn stage_of(&self, id: &str) -> Option<Stage> {
+        self.find(id)
+            .filter(|&number| self.counts_as_task(number))
+            .map(|number| self.stage(number))
+    }
+
+    /// What keeps a task from being ready: its own blockers first, then its parents', at most `max`.
+    pub fn blockers_of(&self, id: &str, max: usize) -> Vec<TaskId> {
+        self.find(id)
+            .filter(|&number| self.blocked[number as usize])
+            .map(|number| self.named_blockers(number, max))
+            .unwrap_or_default()
+    }
+
+    /// Children, by edge or by dotted id, that are not over.
+    pub fn open_children(&self, id: &str) -> Vec<&'a TaskId> {
+        let Some(number) = self.find(id) else {
+            return Vec::new();
+        };
+        let by_edge = &self.children[number as usize];
+        let by_name = &self.children_by_name[number as usize];
+        by_edge
+            .iter()
+            .chain(by_name)
+            .map(|&child| self.task(child))
+            .filter(|child| child.status.is_active())
+            .map(|child| &child.id)
+            .collect()
+    }
+
+    pub fn parent_of(&self, id: &str) -> Option<&'a TaskId> {
+        let task = self.get(id)?;
+        let mut by_edge = task
+            .edges
+            .iter()
+            .filter(|edge| edge.kind == EdgeKind::ParentChild)
+            .peekable();
+        let parent = match by_edge.peek() {
+            Some(_) => by_edge.find_map(|edge| self.find(edge.target.as_str())),
+            None => self.parent_by_name(id),
+        };
+        parent.map(|parent| &self.task(parent).id)
+    }
+
     fn living(&self) -> impl Iterator<Item = u32> + '_ {
         let mut living: Vec<u32> = self.index.values().copied().collect();
         living.sort_unstable();
@@ -389,40 +461,42 @@ impl<'a> Graph<'a> {
             let task = self.task(number);
             let mut has_parent = false;
             for edge in &task.edges {
-                has_parent |= edge.kind == EdgeKind::ParentChild;
-                let Some(target) = self.find(edge.target.as_str()) else {
-                    continue;
-                };
-                match edge.kind {
-                    EdgeKind::ParentChild => self.children[target as usize].push(number),
-                    EdgeKind::Blocks | EdgeKind::ConditionalBlocks => {
-                        self.is_waited_for[target as usize] = true;
+                if edge.kind == EdgeKind::ParentChild {
+                    has_parent = true;
+                    if let Some(parent) = self.find(edge.target.as_str()) {
+                        self.children[parent as usize].push(number);
                     }
-                    EdgeKind::WaitsFor { .. } | EdgeKind::Loose => {}
                 }
             }
-            if !has_parent {
-                // The nearest dotted ancestor that exists; `e.1.1` is under `e` if there is no `e.1`.
-                let mut name = task.id.as_str();
-                while let Some((ancestor, _)) = name.rsplit_once('.') {
-                    if let Some(parent) = self.find(ancestor) {
-                        self.children_by_name[parent as usize].push(number);
-                        break;
-                    }
-                    name = ancestor;
-                }
+            if !has_parent && let Some(parent) = self.parent_by_name(task.id.as_str()) {
+                self.children_by_name[parent as usize].push(number);
             }
         }
     }
 
+    /// The nearest dotted ancestor that exists; `e.1.1` is under `e` if there is no `e.1`.
+    fn parent_by_name(&self, mut name: &str) -> Option<u32> {
+        while let Some((ancestor, _)) = name.rsplit_once('.') {
+            if let Some(parent) = self.find(ancestor) {
+                return Some(parent);
+            }
+            name = ancestor;
+        }
+        None
+    }
+
     /// Marks what is blocked by itself, then everything below it.
     fn spread_blocks(&mut self) {
-        let mut below: Vec<u32> = self
-            .living()
-            .filter(|&number| !self.blockers(number).is_empty())
-            .collect();
-        for &number in &below {
-            self.blocked[number as usize] = true;
+        let mut below: Vec<u32> = Vec::new();
+        for number in self.living().collect::<Vec<_>>() {
+            let blockers = self.blockers(number);
+            if !blockers.is_empty() {
+                self.blocked[number as usize] = true;
+                below.push(number);
+            }
+            for blocker in blockers {
+                self.is_waited_for[blocker as usize] = true;
+            }
         }
         while let Some(number) = below.pop() {
             for child in self.children[number as usize].clone() {
@@ -448,8 +522,7 @@ impl<'a> Graph<'a> {
             };
             match edge.kind {
                 EdgeKind::Blocks | EdgeKind::ConditionalBlocks => {
-                    // Since bd 1.3 an id of another workspace does not block.
-                    let at_home = edge.target.prefix() == task.id.prefix();
+                    let at_home = edge.target.shares_workspace(&task.id);
                     if at_home && self.task(target).status.is_active() {
                         blockers.push(target);
                     }
@@ -580,9 +653,9 @@ impl<'a> Graph<'a> {
             Status::Open | Status::Deferred if self.is_put_off(number) => {
                 Stage::Stuck(Cause::Deferred)
             }
-            Status::Open | Status::Deferred if self.blocked[number as usize] => {
-                Stage::Stuck(Cause::Waits(self.named_blockers(number)))
-            }
+            Status::Open | Status::Deferred if self.blocked[number as usize] => Stage::Stuck(
+                Cause::Waits(self.named_blockers(number, BLOCKERS_NAMED_MAX)),
+            ),
             Status::Open | Status::Deferred => {
                 Stage::Stuck(Cause::Person("a type that nobody works on".to_owned()))
             }
@@ -590,7 +663,7 @@ impl<'a> Graph<'a> {
     }
 
     /// The nearest tasks that keep this one from being ready, its own first, then its parents'.
-    fn named_blockers(&self, number: u32) -> Vec<TaskId> {
+    fn named_blockers(&self, number: u32, max: usize) -> Vec<TaskId> {
         let mut named: Vec<TaskId> = Vec::new();
         let mut seen = HashSet::from([number]);
         let mut path = vec![number];
@@ -599,7 +672,7 @@ impl<'a> Graph<'a> {
             next += 1;
             for blocker in self.blockers(at) {
                 let id = &self.task(blocker).id;
-                if named.len() < BLOCKERS_NAMED_MAX && !named.contains(id) {
+                if named.len() < max && !named.contains(id) {
                     named.push(id.clone());
                 }
             }

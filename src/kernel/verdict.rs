@@ -103,7 +103,10 @@ impl Answer {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Allow {
-    Disabled,
+    Disabled {
+        /// The person does not know yet.
+        is_news: bool,
+    },
     Idle,
     Corrupt(Fault),
     /// The run waits, is stale, paused or over.
@@ -204,7 +207,7 @@ impl Allow {
 
     pub fn name(&self) -> &'static str {
         match self {
-            Allow::Disabled => "disabled",
+            Allow::Disabled { .. } => "disabled",
             Allow::Idle => "idle",
             Allow::Corrupt(_) => "corrupt",
             Allow::Resting => "resting",
@@ -228,7 +231,9 @@ impl Allow {
     /// What becomes of the run.
     pub fn after(&self) -> After {
         match self {
-            Allow::Disabled | Allow::Idle | Allow::Corrupt(_) | Allow::Resting => After::AsItIs,
+            Allow::Disabled { .. } | Allow::Idle | Allow::Corrupt(_) | Allow::Resting => {
+                After::AsItIs
+            }
             Allow::Stale => After::Stale,
             Allow::Planning | Allow::Conversation => After::GoesOn,
             Allow::NeedsHuman(_) => After::Waits(Outcome::NeedsHuman),
