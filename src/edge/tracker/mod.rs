@@ -1,1 +1,141 @@
-//! Trackers.
+//! Where tasks live: one trait, one adapter per kind of tracker, and the choice between them.
+//! Which tasks are ready is not decided here; a tracker only says what is written down.
+
+mod error;
+pub mod jsonl;
+mod place;
+mod row;
+mod stamp;
+mod workspace;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use error::Error;
+pub use workspace::{Owner, Workspace, find, locate};
+
+use crate::kernel::moment::Moment;
+use crate::kernel::task::{Task, TaskId};
+
+/// A place where tasks are kept. Claims are leases in the tracker itself, so that several
+/// machines that share one agree on who works on what.
+pub trait Tracker: Send + Sync {
+    fn kind(&self) -> Kind;
+
+    /// Every task, whatever its status. What cannot be read is an error, never an empty list.
+    fn tasks(&self, deadline: Duration) -> Result<Vec<Task>, Error>;
+
+    /// Equal tokens: nothing has changed in between. Nothing: this tracker cannot tell just now.
+    fn token(&self) -> Option<Token>;
+
+    /// Takes a task for `actor` until the lease ends; taking one's own again renews the lease.
+    fn claim(&self, id: &TaskId, actor: &str, now: Moment) -> Result<(), Error>;
+
+    /// Renews the lease on a task that `actor` holds.
+    fn heartbeat(&self, id: &TaskId, actor: &str, now: Moment) -> Result<(), Error>;
+
+    /// Gives a task back, so that anybody can take it.
+    fn release(
+        &self,
+        id: &TaskId,
+        actor: &str,
+        now: Moment,
+        note: Option<&str>,
+    ) -> Result<(), Error>;
+
+    fn note(&self, id: &TaskId, text: &str, actor: &str, now: Moment) -> Result<(), Error>;
+
+    /// Closes a task. A closed one stays as it is: the first reason counts.
+    fn close(
+        &self,
+        id: &TaskId,
+        reason: Option<&str>,
+        actor: &str,
+        now: Moment,
+    ) -> Result<(), Error>;
+
+    /// Marks a task as one that only a person can move on.
+    fn block(&self, id: &TaskId, reason: &str, actor: &str, now: Moment) -> Result<(), Error>;
+
+    fn commands(&self) -> Commands;
+
+    fn files(&self) -> Files;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Jsonl,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 1] = [Kind::Jsonl];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Jsonl => "jsonl",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KindChoice {
+    /// Whatever the workspace's own files say.
+    #[default]
+    Auto,
+    Named(Kind),
+}
+
+/// Says whether a tracker has changed. It can be kept, and compared by another process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    pub fn new(text: impl Into<String>) -> Token {
+        Token(text.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The command lines that an agent works with, for the prompt. `EPIC`, `ID` and `TEXT` stand for
+/// what the agent fills in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commands {
+    pub ready: String,
+    pub claim: String,
+    pub close: String,
+    pub block: String,
+}
+
+/// What a tracker keeps in the work tree, for those who look for unsaved work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    /// The file that is the tracker. If git tracks it, a change in it is work.
+    pub tracker_file: Option<PathBuf>,
+    /// Folders in which nothing is ever work.
+    pub not_work: Vec<PathBuf>,
+}
+
+/// The tracker of a workspace. PATH has no say in it: a binary that happens to be installed
+/// says nothing about who wrote these files.
+pub fn open(workspace: &Workspace, choice: KindChoice) -> Result<Box<dyn Tracker>, Error> {
+    match choose(workspace, choice)? {
+        Kind::Jsonl => Ok(Box::new(jsonl::Jsonl::of(workspace))),
+    }
+}
+
+/// The kind that `choice` means in this workspace.
+pub fn choose(workspace: &Workspace, choice: KindChoice) -> Result<Kind, Error> {
+    match (choice, &workspace.owner) {
+        (KindChoice::Named(kind), _) => Ok(kind),
+        (KindChoice::Auto, Owner::Jsonl | Owner::Nobody) => Ok(Kind::Jsonl),
+        (KindChoice::Auto, Owner::Bd { told_by } | Owner::BdOrBr { told_by }) => {
+            Err(Error::Unsupported {
+                owner: workspace.owner.tool(),
+                told_by: told_by.clone(),
+            })
+        }
+    }
+}
