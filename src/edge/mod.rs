@@ -1,6 +1,8 @@
 //! Adapters to the outside, one thing each, with a small type and an error of its own.
 
+pub mod agent;
 pub mod git;
 pub mod process;
+pub mod store;
 pub mod tracker;
 pub mod transcript;

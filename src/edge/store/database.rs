@@ -1,0 +1,546 @@
+//! The database: opened without creating, written under one immediate transaction at a time.
+//! Settings are those that lost nothing under 32 writers and kill -9: WAL, full sync, a busy
+//! handler with short sleeps, no checkpoint on close.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior};
+use serde::{Deserialize, Serialize};
+
+use super::error::{Error, from_sqlite, is_corrupt};
+use super::place::StoreDir;
+use super::record::{RECORD_VERSION, Record};
+use super::wire::StoredRun;
+use crate::kernel::ledger::{Run, State};
+use crate::kernel::snapshot::Baseline;
+
+/// "bdlk": tells our database from any other `SQLite` file.
+const APPLICATION_ID: i64 = 0x6264_6c6b;
+const FORMAT: i64 = 1;
+/// How long another process may keep us waiting.
+const BUSY_SECONDS_MAX: u64 = 2;
+
+/// How long the journal may get before it is folded into the database.
+const WAL_PAGES_MAX: u32 = 64;
+
+const SCHEMA: &str = "
+CREATE TABLE run (
+    id TEXT PRIMARY KEY,
+    session TEXT NOT NULL,
+    epic TEXT NOT NULL,
+    workspace TEXT NOT NULL,
+    is_over INTEGER NOT NULL CHECK (is_over IN (0, 1)),
+    started_at INTEGER NOT NULL,
+    doc TEXT NOT NULL CHECK (json_valid(doc)),
+    site TEXT NOT NULL CHECK (json_valid(site)),
+    baseline TEXT CHECK (baseline IS NULL OR json_valid(baseline))
+) STRICT;
+CREATE UNIQUE INDEX run_of_session ON run (session) WHERE is_over = 0;
+CREATE UNIQUE INDEX run_of_epic ON run (workspace, epic) WHERE is_over = 0;
+CREATE TABLE stop (
+    run TEXT NOT NULL REFERENCES run (id),
+    number INTEGER NOT NULL,
+    record TEXT NOT NULL CHECK (json_valid(record)),
+    PRIMARY KEY (run, number)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER stop_is_final BEFORE UPDATE ON stop
+    BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
+CREATE TRIGGER stop_is_kept BEFORE DELETE ON stop
+    BEGIN SELECT RAISE(ABORT, 'a record is never deleted'); END;
+CREATE TABLE launch (
+    launch TEXT PRIMARY KEY,
+    run TEXT NOT NULL,
+    session TEXT NOT NULL
+) STRICT;
+";
+
+/// Where a run's facts are read. Fixed when it starts, wherever the agent goes later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Site {
+    /// The directory that has the tracker.
+    pub workspace: PathBuf,
+    /// The directory whose work tree is watched.
+    pub tree: PathBuf,
+    /// The project's config, whether or not it is there.
+    pub project_file: PathBuf,
+    pub tracker: String,
+    /// The project's own prompts, whether or not they are there.
+    pub prompts: PathBuf,
+}
+
+#[derive(Clone, Debug)]
+pub struct Kept {
+    pub run: Run,
+    pub site: Site,
+}
+
+/// Whose a launch turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// This session was the first to be seen with it.
+    Owner,
+    /// Another session was; this one is a child that inherited the environment.
+    Child,
+}
+
+pub struct Store {
+    dir: StoreDir,
+    /// Gone once the file was put aside.
+    connection: Option<Connection>,
+}
+
+impl Store {
+    /// Opens the store, making it if need be. Only for what starts a run.
+    pub fn create(dir: &StoreDir) -> Result<Store, Error> {
+        let path = dir.database();
+        let io = |error: std::io::Error| Error::Unreadable {
+            path: path.clone(),
+            what: error.to_string(),
+        };
+        fs::create_dir_all(dir.path()).map_err(io)?;
+        if fs::metadata(&path).is_ok_and(|metadata| metadata.len() == 0) {
+            set_aside(&path)?;
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let mut store = Store::connect(dir, flags)?;
+        store.attempt(|connection| {
+            let mode: String =
+                connection.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
+            if mode != "wal" {
+                // Some file systems have no shared memory; a rollback journal is slower, not wrong.
+                connection.query_row("PRAGMA journal_mode=TRUNCATE", [], |_| Ok(()))?;
+            }
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let format: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+            if format == 0 {
+                transaction.execute_batch(SCHEMA)?;
+                transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+                transaction.pragma_update(None, "user_version", FORMAT)?;
+            }
+            transaction.commit()
+        })?;
+        store.checked()
+    }
+
+    /// Opens the store as it is.
+    pub fn open(dir: &StoreDir) -> Result<Store, Error> {
+        let path = dir.database();
+        match fs::metadata(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Error::Missing { path });
+            }
+            // SQLite would take an empty file for a new database and count from zero.
+            Ok(metadata) if metadata.len() == 0 => return Err(set_aside(&path)?),
+            Ok(_) | Err(_) => {}
+        }
+        Store::connect(dir, OpenFlags::SQLITE_OPEN_READ_WRITE)?.checked()
+    }
+
+    pub fn dir(&self) -> &StoreDir {
+        &self.dir
+    }
+
+    fn connect(dir: &StoreDir, flags: OpenFlags) -> Result<Store, Error> {
+        let path = dir.database();
+        let opened = Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX);
+        let mut connection =
+            opened.map_err(|error| from_sqlite(&error, &path, BUSY_SECONDS_MAX))?;
+        let prepared = connection
+            .busy_handler(Some(busy_handler()))
+            .and_then(|()| {
+                connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+            })
+            // The first one in reads the whole journal, so it is kept short.
+            .and_then(|_| connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES_MAX));
+        prepared.map_err(|error| from_sqlite(&error, &path, BUSY_SECONDS_MAX))?;
+        Ok(Store {
+            dir: dir.clone(),
+            connection: Some(connection),
+        })
+    }
+
+    /// Ours, and of a format that this program may write.
+    fn checked(mut self) -> Result<Store, Error> {
+        let path = self.dir.database();
+        let pragma = |name: &'static str| {
+            move |connection: &mut Connection| {
+                connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
+            }
+        };
+        let format = self.attempt(pragma("user_version"))?;
+        let application = self.attempt(pragma("application_id"))?;
+        match (application, format) {
+            (APPLICATION_ID, FORMAT) => Ok(self),
+            (APPLICATION_ID, found) if found > FORMAT => Err(Error::Newer {
+                path,
+                found,
+                known: FORMAT,
+            }),
+            // Its creator was killed before the first transaction: nothing was ever in it.
+            (0, 0) => Err(Error::Missing { path }),
+            (_, _) => Err(Error::Unreadable {
+                path,
+                what: "it is not a store of beadlock's".to_owned(),
+            }),
+        }
+    }
+
+    /// The session's run: the one that is not over, else the newest.
+    pub fn run_of_session(&mut self, session: &str) -> Result<Option<Kept>, Error> {
+        let sql = format!("{SELECT} WHERE session = ?1 ORDER BY is_over, started_at DESC LIMIT 1");
+        let found = self.attempt(|connection| {
+            connection
+                .query_row(&sql, [session], kept_columns)
+                .optional()
+        })?;
+        found.map(Columns::read).transpose()
+    }
+
+    /// Runs of the session of which the person was not told something yet.
+    pub fn owed_of_session(&mut self, session: &str) -> Result<Vec<Kept>, Error> {
+        let owed = "session = ?1 AND json_extract(doc, '$.tell_is_owed') = 1";
+        let sql = format!("{SELECT} WHERE {owed} ORDER BY started_at");
+        let found: Vec<Columns> = self.attempt(|connection| {
+            let mut statement = connection.prepare(&sql)?;
+            let rows = statement.query_map([session], kept_columns)?;
+            rows.collect()
+        })?;
+        found.into_iter().map(Columns::read).collect()
+    }
+
+    /// All runs, the newest first.
+    pub fn runs(&mut self) -> Result<Vec<Kept>, Error> {
+        let sql = format!("{SELECT} ORDER BY started_at DESC, id");
+        let found: Vec<Columns> = self.attempt(|connection| {
+            let mut statement = connection.prepare(&sql)?;
+            let rows = statement.query_map([], kept_columns)?;
+            rows.collect()
+        })?;
+        found.into_iter().map(Columns::read).collect()
+    }
+
+    /// Nothing if git could not be read when the run started.
+    pub fn baseline(&mut self, run: &str) -> Result<Option<Baseline>, Error> {
+        let text: Option<String> = self.attempt(|connection| {
+            connection.query_row("SELECT baseline FROM run WHERE id = ?1", [run], |row| {
+                row.get(0)
+            })
+        })?;
+        let bad = |error: serde_json::Error| Error::BadRun {
+            run: run.to_owned(),
+            what: error.to_string(),
+        };
+        text.map(|text| serde_json::from_str(&text).map(Baseline).map_err(bad))
+            .transpose()
+    }
+
+    /// The records of a run's stops, the oldest first.
+    pub fn records(&mut self, run: &str) -> Result<Vec<Record>, Error> {
+        let texts: Vec<String> = self.attempt(|connection| {
+            let mut statement =
+                connection.prepare("SELECT record FROM stop WHERE run = ?1 ORDER BY number")?;
+            let rows = statement.query_map([run], |row| row.get(0))?;
+            rows.collect()
+        })?;
+        let bad = |error: serde_json::Error| Error::BadRun {
+            run: run.to_owned(),
+            what: error.to_string(),
+        };
+        let read = |text: String| serde_json::from_str(&text).map_err(bad);
+        texts.into_iter().map(read).collect()
+    }
+
+    /// Everything that `change` does, or nothing of it. The closure must not start processes or
+    /// wait for anything: others wait for it.
+    pub fn write<T>(
+        &mut self,
+        change: impl FnOnce(&Writer<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let path = self.dir.database();
+        let mut outcome: Option<Result<T, Error>> = None;
+        self.attempt(|connection| {
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let writer = Writer {
+                transaction: &transaction,
+                path: &path,
+            };
+            let result = change(&writer);
+            let is_fine = result.is_ok();
+            outcome = Some(result);
+            if is_fine {
+                transaction.commit()
+            } else {
+                transaction.rollback()
+            }
+        })?;
+        if let Some(Err(Error::Corrupt { .. })) = outcome {
+            return Err(self.damaged());
+        }
+        if !path.exists() {
+            // Deleted under our feet: what was written went into a file that nobody will find.
+            return Err(Error::Missing { path });
+        }
+        outcome.unwrap_or_else(|| {
+            Err(Error::Unreadable {
+                path,
+                what: "nothing was written".to_owned(),
+            })
+        })
+    }
+
+    /// Runs a database operation; a file that turns out to be damaged is put aside.
+    fn attempt<T>(
+        &mut self,
+        operation: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, Error> {
+        let path = self.dir.database();
+        let Some(connection) = &mut self.connection else {
+            return Err(Error::Missing { path });
+        };
+        match operation(connection) {
+            Ok(value) => Ok(value),
+            Err(error) if is_corrupt(&error) => Err(self.damaged()),
+            Err(error) => Err(from_sqlite(&error, &path, BUSY_SECONDS_MAX)),
+        }
+    }
+
+    fn damaged(&mut self) -> Error {
+        let path = self.dir.database();
+        self.connection = None;
+        if is_sound(&path) {
+            // Another process has put the damaged file aside and begun a new one.
+            let what = "it was replaced meanwhile".to_owned();
+            return Error::Unreadable { path, what };
+        }
+        set_aside(&path).unwrap_or_else(|error| error)
+    }
+}
+
+/// A write under way.
+pub struct Writer<'a> {
+    transaction: &'a Transaction<'a>,
+    path: &'a Path,
+}
+
+impl Writer<'_> {
+    pub fn run_of_session(&self, session: &str) -> Result<Option<Kept>, Error> {
+        self.find(
+            "session = ?1 ORDER BY is_over, started_at DESC LIMIT 1",
+            session,
+        )
+    }
+
+    pub fn run(&self, id: &str) -> Result<Option<Kept>, Error> {
+        self.find("id = ?1", id)
+    }
+
+    /// The runs that are not over.
+    pub fn live_runs(&self) -> Result<Vec<Kept>, Error> {
+        let sql = format!("{SELECT} WHERE is_over = 0 ORDER BY started_at DESC, id");
+        let mut statement = self.sql(self.transaction.prepare(&sql))?;
+        let rows = self.sql(statement.query_map([], kept_columns))?;
+        let found: rusqlite::Result<Vec<Columns>> = rows.collect();
+        self.sql(found)?.into_iter().map(Columns::read).collect()
+    }
+
+    /// Whether the session ever had a run of the epic.
+    pub fn ever_ran(&self, session: &str, epic: &str) -> Result<bool, Error> {
+        self.sql(self.transaction.query_row(
+            "SELECT EXISTS (SELECT 1 FROM run WHERE session = ?1 AND epic = ?2)",
+            [session, epic],
+            |row| row.get(0),
+        ))
+    }
+
+    pub fn insert(&self, kept: &Kept, baseline: Option<&Baseline>) -> Result<(), Error> {
+        let run = &kept.run;
+        let baseline = baseline.map(|baseline| json(&baseline.0)).transpose()?;
+        self.sql(self.transaction.execute(
+            "INSERT INTO run (id, session, epic, workspace, is_over, started_at, doc, site, baseline)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            (
+                &run.id,
+                &run.session,
+                run.epic.as_str(),
+                kept.site.workspace.to_string_lossy(),
+                run.state == State::Ended,
+                run.started_at.0,
+                json(&StoredRun::from(run))?,
+                json(&kept.site)?,
+                baseline,
+            ),
+        ))
+        .map(drop)
+    }
+
+    pub fn save(&self, run: &Run) -> Result<(), Error> {
+        let changed = self.sql(self.transaction.execute(
+            "UPDATE run SET session = ?2, is_over = ?3, doc = ?4 WHERE id = ?1",
+            (
+                &run.id,
+                &run.session,
+                run.state == State::Ended,
+                json(&StoredRun::from(run))?,
+            ),
+        ))?;
+        if changed == 1 {
+            Ok(())
+        } else {
+            Err(Error::NoRun {
+                path: self.path.to_owned(),
+                what: format!("`{}`", run.id),
+            })
+        }
+    }
+
+    /// Records a baseline that could not be had when the run started.
+    pub fn add_baseline(&self, run: &str, baseline: &Baseline) -> Result<(), Error> {
+        self.sql(self.transaction.execute(
+            "UPDATE run SET baseline = ?2 WHERE id = ?1 AND baseline IS NULL",
+            (run, json(&baseline.0)?),
+        ))
+        .map(drop)
+    }
+
+    pub fn record(&self, run: &str, record: &Record) -> Result<(), Error> {
+        let record = Record {
+            version: RECORD_VERSION,
+            ..record.clone()
+        };
+        self.sql(self.transaction.execute(
+            "INSERT INTO stop (run, number, record)
+             SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM stop WHERE run = ?1",
+            (run, json(&record)?),
+        ))
+        .map(drop)
+    }
+
+    /// Binds a launch to the first session that is seen with it.
+    pub fn bind(&self, launch: &str, run: &str, session: &str) -> Result<Bound, Error> {
+        self.sql(self.transaction.execute(
+            "INSERT INTO launch (launch, run, session) VALUES (?1, ?2, ?3)
+             ON CONFLICT (launch) DO NOTHING",
+            [launch, run, session],
+        ))?;
+        let owner: String = self.sql(self.transaction.query_row(
+            "SELECT session FROM launch WHERE launch = ?1",
+            [launch],
+            |row| row.get(0),
+        ))?;
+        Ok(if owner == session {
+            Bound::Owner
+        } else {
+            Bound::Child
+        })
+    }
+
+    fn find(&self, condition: &str, value: &str) -> Result<Option<Kept>, Error> {
+        let sql = format!("{SELECT} WHERE {condition}");
+        let found = self.transaction.query_row(&sql, [value], kept_columns);
+        self.sql(found.optional())?.map(Columns::read).transpose()
+    }
+
+    fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, Error> {
+        result.map_err(|error| from_sqlite(&error, self.path, BUSY_SECONDS_MAX))
+    }
+}
+
+const SELECT: &str = "SELECT id, doc, site FROM run";
+
+struct Columns {
+    id: String,
+    doc: String,
+    site: String,
+}
+
+fn kept_columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
+    Ok(Columns {
+        id: row.get(0)?,
+        doc: row.get(1)?,
+        site: row.get(2)?,
+    })
+}
+
+impl Columns {
+    fn read(self) -> Result<Kept, Error> {
+        let bad = |what: String| Error::BadRun {
+            run: self.id.clone(),
+            what,
+        };
+        let stored: StoredRun =
+            serde_json::from_str(&self.doc).map_err(|error| bad(error.to_string()))?;
+        let site = serde_json::from_str(&self.site).map_err(|error| bad(error.to_string()))?;
+        Ok(Kept {
+            run: Run::try_from(stored).map_err(bad)?,
+            site,
+        })
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String, Error> {
+    serde_json::to_string(value).map_err(|error| Error::BadRun {
+        run: String::new(),
+        what: error.to_string(),
+    })
+}
+
+/// Short sleeps that differ between processes. `SQLite`'s own back-off grows to 100 ms and made the
+/// slowest of 32 writers seven times slower.
+fn busy_handler() -> impl FnMut(i32) -> bool + Send + 'static {
+    let jitter = u64::from(std::process::id()) % 1000;
+    let mut waiting_since: Option<Instant> = None;
+    move |attempt| {
+        if attempt == 0 {
+            waiting_since = None;
+        }
+        let since = *waiting_since.get_or_insert_with(Instant::now);
+        std::thread::sleep(Duration::from_micros(300 + jitter));
+        since.elapsed() < Duration::from_secs(BUSY_SECONDS_MAX)
+    }
+}
+
+fn is_sound(path: &Path) -> bool {
+    Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        .and_then(|connection| {
+            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+        })
+        .is_ok_and(|answer| answer == "ok")
+}
+
+/// Renames a damaged database and what belongs to it, and says where it is now.
+fn set_aside(path: &Path) -> Result<Error, Error> {
+    let stamp = fs::metadata(path)
+        .and_then(|metadata| metadata.modified())
+        .ok()
+        .and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok())
+        .map_or(0, |age| age.as_millis());
+    let free = |number: &u32| {
+        let name = format!("state.db.corrupt-{stamp}-{number}");
+        let kept = path.with_file_name(name);
+        (!kept.exists()).then_some(kept)
+    };
+    let kept = (0..1000).find_map(|number| free(&number));
+    let kept = kept.unwrap_or_else(|| path.with_file_name("state.db.corrupt"));
+    let renamed = fs::rename(path, &kept);
+    for suffix in ["-wal", "-shm"] {
+        let with = |path: &Path| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            PathBuf::from(name)
+        };
+        // They are only there if somebody wrote lately.
+        let _ = fs::rename(with(path), with(&kept));
+    }
+    match renamed {
+        Ok(()) => Ok(Error::Corrupt { kept }),
+        Err(error) => Err(Error::Unreadable {
+            path: path.to_owned(),
+            what: format!("it is damaged and could not be put aside: {error}"),
+        }),
+    }
+}
