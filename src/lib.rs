@@ -2,6 +2,8 @@
 //!
 //! The modules in reading order:
 
+/// Arms a run: everything it needs gathered and written in one piece.
+pub mod arm;
 /// One file per subcommand.
 pub mod cli;
 /// `project.yaml` and `config.toml`, resolved to a policy.

@@ -1,1 +1,361 @@
-//! To come.
+//! The seam out: verdicts as words. To the agent through `prompts/`, each template named for its
+//! reason; to people in plain sentences. A template of the project's that does not work is
+//! replaced by the built-in one, and said to be.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use tera::{Context, Tera};
+
+use crate::edge::tracker::Commands;
+use crate::kernel::ledger::{Outcome, Run};
+use crate::kernel::policy::Policy;
+use crate::kernel::snapshot::Fault;
+use crate::kernel::task::{Cause, TaskId};
+use crate::kernel::verdict::{Allow, Block, Need, SavedWork, Stuck, Unsaved};
+
+/// How many ids, paths or branches one line names.
+const NAMES_MAX: usize = 5;
+const NAME_BYTES_MAX: usize = 60;
+/// All names together, where an agent pays for them: a token may be as little as a byte.
+const BRIEF_BYTES_MAX: usize = 72;
+const FAULT_BYTES_MAX: usize = 300;
+const FAULT_BRIEF_BYTES_MAX: usize = 100;
+/// What a rendered line and the constant prompt may be at most.
+const LINE_BYTES_MAX: usize = 700;
+const PROMPT_BYTES_MAX: usize = 1200;
+const TEMPLATE_BYTES_MAX: u64 = 16 * 1024;
+
+macro_rules! templates {
+    ($($name:literal),* $(,)?) => {
+        /// The built-in templates by name.
+        pub const TEMPLATES: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../prompts/", $name, ".tera")))),*];
+    };
+}
+
+templates![
+    "orchestration",
+    "open_work",
+    "false_promise",
+    "in_progress",
+    "unsaved_work",
+    "unknown",
+    "scope_shrunk",
+    "blocked_work",
+];
+
+/// Text, and what was wrong with the project's own template for it, if anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendered {
+    pub text: String,
+    pub fault: Option<String>,
+}
+
+/// The constant prompt: the same bytes for a whole run.
+pub fn orchestration(
+    epic: &TaskId,
+    policy: &Policy,
+    commands: &Commands,
+    overrides: &Path,
+) -> Rendered {
+    let mut context = Context::new();
+    context.insert("epic", epic.as_str());
+    context.insert("ready", &commands.ready.replace("EPIC", epic.as_str()));
+    context.insert("claim", &commands.claim);
+    context.insert("close", &commands.close);
+    let complete = policy.completion_promises.first();
+    let complete = complete.map_or("ALL TASKS COMPLETE", String::as_str);
+    context.insert("complete", complete);
+    context.insert("checkpoint", &policy.exits.context_checkpoint);
+    rendered("orchestration", &context, overrides, PROMPT_BYTES_MAX)
+}
+
+/// What a held agent reads: one line about why, then the constant prompt.
+pub fn block(block: &Block, run: &Run, overrides: &Path) -> Rendered {
+    let (names, others, kind) = match block {
+        Block::OpenWork(ids) | Block::FalsePromise(ids) => (ids_brief(ids), String::new(), ""),
+        Block::ScopeShrunk(ids) | Block::BlockedWork(ids) => (ids_brief(ids), String::new(), ""),
+        Block::InProgress { tasks, stuck } => (ids_brief(tasks), ids_brief(stuck), ""),
+        Block::Unknown(fault) => {
+            let what = format!("{}: {}", fault.sensor, fault.what);
+            (bounded(&what, FAULT_BRIEF_BYTES_MAX), String::new(), "")
+        }
+        Block::UnsavedWork(unsaved) => {
+            let kind = match unsaved {
+                Unsaved::Unfinished(_) => "unfinished",
+                Unsaved::Changed(_) => "changed",
+                Unsaved::New(_) => "new",
+                Unsaved::Branches(_) => "branches",
+            };
+            (names_brief(&unsaved.named()), String::new(), kind)
+        }
+    };
+    let mut context = Context::new();
+    context.insert("cycle", &run.counters.cycles);
+    context.insert("cycles_max", &run.policy.max_cycles);
+    context.insert("epic", run.epic.as_str());
+    context.insert("names", &names);
+    context.insert("others", &others);
+    context.insert("kind", kind);
+    let line = rendered(block.name(), &context, overrides, LINE_BYTES_MAX);
+    Rendered {
+        text: format!("{}\n\n{}", line.text.trim_end(), run.prompt),
+        fault: line.fault,
+    }
+}
+
+/// The project's template if it is there and works, else the built-in one.
+fn rendered(name: &str, context: &Context, overrides: &Path, bytes_max: usize) -> Rendered {
+    let path = overrides.join(format!("{name}.tera"));
+    let own = match read_template(&path) {
+        Ok(None) => None,
+        Ok(Some(template)) => Some(one_off(&template, context, bytes_max)),
+        Err(what) => Some(Err(what)),
+    };
+    let fault = match own {
+        Some(Ok(text)) => return Rendered { text, fault: None },
+        Some(Err(what)) => Some(format!("`{}` {what}", path.display())),
+        None => None,
+    };
+    let built_in = TEMPLATES.iter().find(|(known, _)| *known == name);
+    let text = built_in
+        .and_then(|(_, template)| one_off(template, context, usize::MAX).ok())
+        // Only a defect of our own gets here; the agent is still told to go on.
+        .unwrap_or_else(|| format!("[beadlock: {name}] The work is not over; go on."));
+    Rendered { text, fault }
+}
+
+fn read_template(path: &Path) -> Result<Option<String>, String> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("could not be read: {error}")),
+    };
+    if !metadata.is_file() || metadata.len() > TEMPLATE_BYTES_MAX {
+        return Err("is no small regular file".to_owned());
+    }
+    let mut text = String::new();
+    fs::File::open(path)
+        .and_then(|file| file.take(TEMPLATE_BYTES_MAX).read_to_string(&mut text))
+        .map_err(|error| format!("could not be read: {error}"))?;
+    Ok(Some(text))
+}
+
+fn one_off(template: &str, context: &Context, bytes_max: usize) -> Result<String, String> {
+    let text = Tera::one_off(template, context, false).map_err(|error| {
+        let text = error.to_string();
+        format!("does not work: {}", text.lines().next().unwrap_or_default())
+    })?;
+    if text.trim().is_empty() {
+        Err("renders to nothing".to_owned())
+    } else if text.len() > bytes_max {
+        Err(format!("renders to more than {bytes_max} bytes"))
+    } else {
+        Ok(text.trim_end().to_owned())
+    }
+}
+
+/// One or two sentences for the person at the screen, where there is something to say.
+pub fn allow(allow: &Allow, run: Option<&Run>) -> Option<String> {
+    let epic = run.map(|run| shown(run.epic.as_str())).unwrap_or_default();
+    let cycles = run.map_or(0, |run| run.counters.cycles);
+    let resume = "`beadlock resume` goes on";
+    Some(match allow {
+        Allow::Idle | Allow::Resting | Allow::Planning => return None,
+        Allow::Disabled { is_news: false } => return None,
+        Allow::Disabled { is_news: true } => {
+            format!("Beadlock is switched off by the configuration; {epic} is not guarded.")
+        }
+        Allow::Corrupt(fault) => format!(
+            "Beadlock let the agent go: {}. Nothing is guarded here until `beadlock start` is run again.",
+            fault_named(fault)
+        ),
+        Allow::Stale => format!(
+            "Beadlock let {epic} rest: nothing had happened for a long time. {resume}, `beadlock abort` ends it."
+        ),
+        Allow::Conversation => {
+            format!("Beadlock: the run on {epic} is still open; the agent goes on when you say so.")
+        }
+        Allow::NeedsHuman(need) => format!(
+            "Beadlock: {epic} needs you. {} Answer the agent, or {resume}.",
+            need_named(need)
+        ),
+        Allow::Checkpoint { git } => format!(
+            "Beadlock: {epic} stopped at a context checkpoint{}. Start a fresh session and type `/run-tasks {epic}`, or `beadlock start {epic} --session ID`.",
+            match git {
+                SavedWork::Saved => String::new(),
+                SavedWork::Unchecked => " (git was not checked)".to_owned(),
+                SavedWork::Unknown(fault) => format!(" (git is unknown: {})", fault_named(fault)),
+                SavedWork::Unsaved(paths) => format!(" with unsaved work: {}", names(paths)),
+            }
+        ),
+        Allow::Unknown(fault) => format!(
+            "Beadlock let the agent go without knowing whether {epic} is done: {}. The run stays open; `beadlock status` shows it.",
+            fault_named(fault)
+        ),
+        Allow::Empty => format!(
+            "Beadlock: {epic} has no tasks, so there was nothing to hold the agent for. The run is over."
+        ),
+        Allow::Deadlocked(knot) => format!(
+            "Beadlock: {epic} is deadlocked; these wait only for each other: {}. Untie them, then {resume}.",
+            ids_named(knot)
+        ),
+        Allow::Unchecked(ids) => format!(
+            "Beadlock: {epic} ended unchecked; not done are {}, but their check is switched off.",
+            ids_named(ids)
+        ),
+        Allow::Complete => format!("Beadlock: {epic} is complete after {cycles} cycles."),
+        Allow::MaxCycles => format!(
+            "Beadlock let {epic} go: the limit of cycles (max_cycles) is spent after {cycles}. The run is over; `beadlock start {epic} --session ID` begins another."
+        ),
+        Allow::NoProgress => format!(
+            "Beadlock let {epic} go: nothing moved for several cycles. {resume}; `beadlock status` shows what is left."
+        ),
+        Allow::Background(labels) => format!(
+            "Beadlock lets the agent wait for its background work: {}. {epic} stays open.",
+            names(labels)
+        ),
+        Allow::Unrecorded(fault) => format!(
+            "Beadlock let the agent go because it could not record the stop: {}. {epic} is not done.",
+            fault_named(fault)
+        ),
+    })
+}
+
+/// One line about a run that changed where nobody could see it.
+pub fn owed(run: &Run) -> String {
+    let epic = shown(run.epic.as_str());
+    let why = match run.outcome {
+        Some(Outcome::SessionOver) => "its session ended while work remained",
+        Some(Outcome::PausedByAgent) => "the agent paused it from inside its session",
+        Some(Outcome::Abandoned) => "the agent aborted it from inside its session",
+        Some(other) => other.name(),
+        None => "it is open",
+    };
+    let next = if run.outcome == Some(Outcome::SessionOver) {
+        // Its session may be gone for good: waking the run there would guard nobody.
+        format!(
+            "type `/run-tasks {epic}` in the session that is to go on, `beadlock abort` ends it"
+        )
+    } else if run.is_over() {
+        format!("`beadlock start {epic} --session ID` begins another run")
+    } else {
+        format!(
+            "type `/run-tasks {epic}` or `beadlock resume` to go on, `beadlock abort` to end it"
+        )
+    };
+    format!(
+        "Beadlock: the run on {epic} is {} ({why}); {next}.",
+        run.state.name()
+    )
+}
+
+fn need_named(need: &Need) -> String {
+    match need {
+        Need::Said { tag, lines } if lines.is_empty() => {
+            format!("The agent said {}.", shown(tag))
+        }
+        Need::Said { tag, lines } => {
+            format!(
+                "The agent said {}: {}.",
+                shown(tag),
+                bounded(&lines.join(" "), 400)
+            )
+        }
+        Need::Shrunk(ids) => format!(
+            "Tasks left the epic without being closed: {}.",
+            ids_named(ids)
+        ),
+        Need::Blocked(rest) => {
+            let each = |(id, stuck): &(TaskId, Stuck)| {
+                let why = match stuck {
+                    Stuck::HeldBy(actor) => format!("held by {}", shown(actor)),
+                    Stuck::Cause(Cause::Status) => "blocked".to_owned(),
+                    Stuck::Cause(Cause::Deferred) => "deferred".to_owned(),
+                    Stuck::Cause(Cause::Person(what)) => shown(what),
+                    Stuck::Cause(Cause::Waits(on)) => format!("waits for {}", ids_named(on)),
+                };
+                format!("{} ({why})", shown(id.as_str()))
+            };
+            let each: Vec<String> = rest.iter().take(NAMES_MAX).map(each).collect();
+            let hidden = match rest.len() - each.len() {
+                0 => String::new(),
+                hidden => format!(" and {hidden} more"),
+            };
+            format!("What is left: {}{hidden}.", each.join(", "))
+        }
+    }
+}
+
+fn ids_named(ids: &[TaskId]) -> String {
+    listed(ids.iter().map(TaskId::as_str), usize::MAX)
+}
+
+fn names(names: &[String]) -> String {
+    listed(names.iter().map(String::as_str), usize::MAX)
+}
+
+/// For the agent: as many as fit, so that no names can blow up what it is fed.
+fn ids_brief(ids: &[TaskId]) -> String {
+    listed(ids.iter().map(TaskId::as_str), BRIEF_BYTES_MAX)
+}
+
+fn names_brief(names: &[String]) -> String {
+    listed(names.iter().map(String::as_str), BRIEF_BYTES_MAX)
+}
+
+/// A handful of names, and how many more there are. One is always named.
+fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, bytes_max: usize) -> String {
+    let count = names.len();
+    let mut line = String::new();
+    let mut shown_count = 0;
+    for name in names.take(NAMES_MAX) {
+        let name = bounded(name, NAME_BYTES_MAX.min(bytes_max));
+        if shown_count > 0 && line.len() + name.len() + 2 > bytes_max {
+            break;
+        }
+        if shown_count > 0 {
+            line.push_str(", ");
+        }
+        line.push_str(&name);
+        shown_count += 1;
+    }
+    match count - shown_count {
+        0 => line,
+        hidden => format!("{line} and {hidden} more"),
+    }
+}
+
+fn fault_named(fault: &Fault) -> String {
+    bounded(
+        &format!("{}: {}", fault.sensor, fault.what),
+        FAULT_BYTES_MAX,
+    )
+}
+
+/// Other people's text on one short line, without anything that steers a terminal or a reader.
+fn shown(text: &str) -> String {
+    bounded(text, NAME_BYTES_MAX)
+}
+
+fn bounded(text: &str, bytes_max: usize) -> String {
+    let mut tamed = String::new();
+    for c in text.chars() {
+        let c = match c {
+            c if c.is_control() || c.is_whitespace() => ' ',
+            // A name must not be able to open a tag or a code span.
+            '<' | '>' | '`' => '\'',
+            // Nor to turn the line around or hide in it.
+            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => ' ',
+            c => c,
+        };
+        if tamed.len() + c.len_utf8() > bytes_max {
+            tamed.push('…');
+            break;
+        }
+        tamed.push(c);
+    }
+    tamed.trim().to_owned()
+}

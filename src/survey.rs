@@ -1,1 +1,273 @@
-//! To come.
+//! The seam in: reads what the kernel wants to know, side by side and within a deadline, and
+//! fills the snapshot. Whatever goes wrong on the way becomes a reading that failed.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::config::{self, Sources};
+use crate::edge::git::Git;
+use crate::edge::tracker::Tracker;
+use crate::edge::transcript;
+use crate::kernel::ledger::{Fingerprint, Run};
+use crate::kernel::moment::Moment;
+use crate::kernel::policy::Policy;
+use crate::kernel::signal::{self, Words};
+use crate::kernel::snapshot::{self, Fault, Reading, Sensor, Snapshot};
+use crate::kernel::task::{Epic, TaskId};
+use crate::kernel::wanted;
+
+/// What the tracker, and git, may take.
+pub const SENSOR_SECONDS_MAX: u64 = 20;
+/// What a whole hook may take; agents are told to wait for 60 s.
+pub const HOOK_SECONDS_MAX: u64 = 50;
+/// Each sensor is asked at most once, so there cannot be more rounds than sensors.
+const ROUNDS_MAX: usize = 6;
+/// A tracker that failed is asked once more after this long: a file that is just being replaced
+/// is whole again by then.
+const RETRY_PAUSE: Duration = Duration::from_millis(60);
+
+/// The outside, as one run sees it.
+pub struct Edges {
+    pub tracker: Result<Box<dyn Tracker>, Fault>,
+    pub git: Git,
+    pub words: Spoken,
+    pub sources: Sources,
+}
+
+/// Where the agent's last message is.
+pub enum Spoken {
+    Here(String),
+    InTranscript(PathBuf),
+    Nowhere,
+}
+
+/// Reads until nothing more is wanted.
+pub fn survey(edges: &Arc<Edges>, snapshot: &mut Snapshot, policy: &Policy, deadline: Instant) {
+    for _ in 0..ROUNDS_MAX {
+        let sensors = wanted(snapshot, policy);
+        let Some(question) = Question::of(snapshot, deadline) else {
+            return;
+        };
+        if sensors.is_empty() {
+            return;
+        }
+        for answer in ask_all(edges, &Arc::new(question), &sensors) {
+            answer.fill(snapshot);
+        }
+    }
+}
+
+/// What the work looks like now, for comparing with later. Reads tracker and git side by side.
+pub fn fingerprint(edges: &Arc<Edges>, run: &Run, now: Moment, deadline: Instant) -> Fingerprint {
+    let question = Arc::new(Question::about(run, now, deadline));
+    let mut epic = Reading::Unread;
+    let mut git = Reading::Unread;
+    for answer in ask_all(edges, &question, &[Sensor::Tasks, Sensor::Git]) {
+        match answer {
+            Answer::Tasks(reading) => epic = reading,
+            Answer::Git(reading) => git = reading,
+            Answer::Enabled(_) | Answer::Words(_) | Answer::Branches(_) => {}
+        }
+    }
+    Fingerprint::of(epic.known(), git.known(), &run.territory)
+}
+
+/// The epic as the tracker has it, asked a second time if the first answer is none.
+pub fn read_epic(
+    tracker: &dyn Tracker,
+    epic: &TaskId,
+    now: Moment,
+    deadline: Instant,
+) -> Result<Epic, Fault> {
+    let ask = || {
+        let patience = patience(deadline);
+        let tasks = tracker
+            .tasks(patience)
+            .map_err(|error| fault(Sensor::Tasks, &error))?;
+        Epic::of(&tasks, epic.as_str(), now).ok_or_else(|| not_found(epic))
+    };
+    ask().or_else(|_| {
+        thread::sleep(RETRY_PAUSE);
+        ask()
+    })
+}
+
+/// An error as a fault, with everything that caused it.
+pub fn fault(sensor: Sensor, error: &dyn Error) -> Fault {
+    let mut what = error.to_string();
+    let mut cause = error.source();
+    while let Some(deeper) = cause {
+        what = format!("{what}: {deeper}");
+        cause = deeper.source();
+    }
+    Fault::new(sensor.name(), what)
+}
+
+fn not_found(epic: &TaskId) -> Fault {
+    Fault::new(Sensor::Tasks.name(), format!("epic {epic} was not found"))
+}
+
+fn patience(deadline: Instant) -> Duration {
+    let left = deadline.saturating_duration_since(Instant::now());
+    left.min(Duration::from_secs(SENSOR_SECONDS_MAX))
+}
+
+/// What the sensors have to know to answer.
+struct Question {
+    epic: TaskId,
+    now: Moment,
+    promises: Vec<String>,
+    prompt: String,
+    branches: Vec<String>,
+    deadline: Instant,
+}
+
+impl Question {
+    fn of(snapshot: &Snapshot, deadline: Instant) -> Option<Question> {
+        let run = snapshot.run.known()?.as_ref()?;
+        let mut question = Question::about(run, snapshot.now, deadline);
+        if let Some(epic) = snapshot.epic.known() {
+            let branch = |id: &TaskId| format!("agent-{id}");
+            question.branches = epic.tasks.iter().map(|task| branch(&task.id)).collect();
+        }
+        Some(question)
+    }
+
+    fn about(run: &Run, now: Moment, deadline: Instant) -> Question {
+        Question {
+            epic: run.epic.clone(),
+            now,
+            promises: run.policy.completion_promises.clone(),
+            prompt: run.prompt.clone(),
+            branches: Vec::new(),
+            deadline,
+        }
+    }
+}
+
+enum Answer {
+    Enabled(Reading<bool>),
+    Words(Reading<Words>),
+    Tasks(Reading<Epic>),
+    Git(Reading<snapshot::Git>),
+    Branches(Reading<Vec<String>>),
+}
+
+impl Answer {
+    fn fill(self, snapshot: &mut Snapshot) {
+        match self {
+            Answer::Enabled(reading) => snapshot.enabled = reading,
+            Answer::Words(reading) => snapshot.words = reading,
+            Answer::Tasks(reading) => snapshot.epic = reading,
+            Answer::Git(reading) => snapshot.git = reading,
+            Answer::Branches(reading) => snapshot.branches = reading,
+        }
+    }
+
+    fn failed(sensor: Sensor, what: &str) -> Answer {
+        let fault = Fault::new(sensor.name(), what);
+        match sensor {
+            Sensor::Enabled => Answer::Enabled(Reading::Failed(fault)),
+            Sensor::Words => Answer::Words(Reading::Failed(fault)),
+            Sensor::Tasks => Answer::Tasks(Reading::Failed(fault)),
+            Sensor::Git => Answer::Git(Reading::Failed(fault)),
+            Sensor::Branches => Answer::Branches(Reading::Failed(fault)),
+        }
+    }
+}
+
+/// Every sensor's answer, all asked at once. One that does not answer in time has failed; its
+/// thread is left behind and ends with the process.
+fn ask_all(edges: &Arc<Edges>, question: &Arc<Question>, sensors: &[Sensor]) -> Vec<Answer> {
+    if let [sensor] = sensors
+        && is_immediate(edges, *sensor)
+    {
+        return vec![ask(edges, question, *sensor)];
+    }
+    let (sender, receiver) = mpsc::channel();
+    for &sensor in sensors {
+        let (edges, question, sender) = (edges.clone(), question.clone(), sender.clone());
+        thread::spawn(move || {
+            let answer = ask(&edges, &question, sensor);
+            // Nobody listens any more once the deadline has passed.
+            let _ = sender.send((sensor, answer));
+        });
+    }
+    drop(sender);
+    let mut missing = sensors.to_vec();
+    let mut answers = Vec::new();
+    while !missing.is_empty() {
+        match receiver.recv_timeout(patience(question.deadline)) {
+            Ok((sensor, answer)) => {
+                missing.retain(|waiting| *waiting != sensor);
+                answers.push(answer);
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                let late = |sensor: &Sensor| Answer::failed(*sensor, "did not answer in time");
+                answers.extend(missing.drain(..).map(|sensor| late(&sensor)));
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                let died = |sensor: &Sensor| Answer::failed(*sensor, "failed while reading");
+                answers.extend(missing.drain(..).map(|sensor| died(&sensor)));
+            }
+        }
+    }
+    answers
+}
+
+fn is_immediate(edges: &Edges, sensor: Sensor) -> bool {
+    match sensor {
+        Sensor::Enabled => true,
+        Sensor::Words => !matches!(edges.words, Spoken::InTranscript(_)),
+        Sensor::Tasks | Sensor::Git | Sensor::Branches => false,
+    }
+}
+
+fn ask(edges: &Edges, question: &Question, sensor: Sensor) -> Answer {
+    match sensor {
+        Sensor::Enabled => {
+            let enabled = config::is_enabled(&edges.sources);
+            let enabled = enabled.map_err(|error| fault(sensor, &error));
+            Answer::Enabled(enabled.into())
+        }
+        Sensor::Words => Answer::Words(words(edges, question)),
+        Sensor::Tasks => {
+            let epic = match &edges.tracker {
+                Err(fault) => Err(fault.clone()),
+                Ok(tracker) => read_epic(
+                    tracker.as_ref(),
+                    &question.epic,
+                    question.now,
+                    question.deadline,
+                ),
+            };
+            Answer::Tasks(epic.into())
+        }
+        Sensor::Git => {
+            let git = edges.git.read(patience(question.deadline));
+            Answer::Git(git.map_err(|error| fault(sensor, &error)).into())
+        }
+        Sensor::Branches => {
+            let patience = patience(question.deadline);
+            let branches = edges.git.unmerged(&question.branches, patience);
+            Answer::Branches(branches.map_err(|error| fault(sensor, &error)).into())
+        }
+    }
+}
+
+fn words(edges: &Edges, question: &Question) -> Reading<Words> {
+    let read = |text: &str| signal::read(text, &question.promises, &question.prompt);
+    match &edges.words {
+        Spoken::Here(text) => Reading::Known(read(text)),
+        Spoken::Nowhere => Reading::Known(Words::default()),
+        Spoken::InTranscript(path) => match transcript::last_words(path) {
+            Ok(Some(text)) => Reading::Known(read(&text)),
+            // Not written yet, or nothing but tool calls.
+            Ok(None) => Reading::Known(Words::default()),
+            Err(error) => Reading::Failed(fault(Sensor::Words, &error)),
+        },
+    }
+}

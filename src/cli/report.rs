@@ -1,9 +1,11 @@
 //! Words errors, once, for every command: what was being done, what came back, what to do next.
 
-use std::fmt;
-use std::io::Write;
+use std::fmt::{self, Write as _};
+use std::io::Write as _;
 
 use super::exit::Exit;
+use crate::edge::tracker;
+use crate::kernel::task::{Status, TaskId};
 
 /// An error that knows how the command ends and what the person can do.
 #[derive(Debug)]
@@ -37,6 +39,80 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
+impl From<tracker::Error> for Refusal {
+    fn from(error: tracker::Error) -> Refusal {
+        let refusal = Refusal::new(tracker_exit(&error), error.to_string());
+        match tracker_hint(&error) {
+            Some(hint) => refusal.hint(hint),
+            None => refusal,
+        }
+    }
+}
+
+fn tracker_exit(error: &tracker::Error) -> Exit {
+    use tracker::Error;
+    match error {
+        Error::NotFound { .. }
+        | Error::Blocked { .. }
+        | Error::OpenChildren { .. }
+        | Error::Held { .. }
+        | Error::NotHeld { .. }
+        | Error::Closed { .. }
+        | Error::Status { .. }
+        | Error::Exists { .. }
+        | Error::OtherPrefix { .. }
+        | Error::Knot { .. }
+        | Error::Foreign { .. }
+        | Error::Changed { .. }
+        | Error::Busy { .. }
+        | Error::Io { .. } => Exit::NotDone,
+        Error::Unsupported { .. } | Error::Unreadable { .. } => Exit::Unknown,
+        Error::Id { .. } => Exit::Usage,
+    }
+}
+
+fn tracker_hint(error: &tracker::Error) -> Option<String> {
+    use tracker::Error;
+    let hint = match error {
+        Error::NotFound { .. } => "`beadlock task list --all` lists every task".to_owned(),
+        Error::Blocked { .. } | Error::Held { .. } => {
+            "`beadlock task ready` lists what can be worked on now".to_owned()
+        }
+        Error::OpenChildren { .. } => "close them first".to_owned(),
+        Error::Closed { id } => format!("`beadlock task reopen {}` opens it again", shown(id)),
+        Error::Status { id, status } if *status == Status::Blocked => {
+            let id = shown(id);
+            format!("once nothing stands in its way, `beadlock task reopen {id}` opens it again")
+        }
+        Error::Exists { .. } => "without `--id` a new one is made up".to_owned(),
+        Error::Id { .. } => format!(
+            "an id is at most {} letters, digits and `.`, `_`, `-` or `:`, a letter or digit first",
+            TaskId::PLAIN_BYTES_MAX
+        ),
+        Error::OtherPrefix { .. } => {
+            "give both the same text before the first dash, as in `app-1` and `app-2`".to_owned()
+        }
+        Error::Foreign { instead, .. } => format!("use {instead}"),
+        Error::Unsupported { owner, .. } => {
+            let commands = owner.split(" or ").map(|tool| format!("`{tool} ready`"));
+            format!("use {}", commands.collect::<Vec<_>>().join(" or "))
+        }
+        Error::Unreadable { line: Some(_), .. } => "repair that line in an editor".to_owned(),
+        Error::Changed { .. } | Error::Busy { .. } => "try again".to_owned(),
+        Error::NotHeld { .. }
+        | Error::Status { .. }
+        | Error::Knot { .. }
+        | Error::Unreadable { .. }
+        | Error::Io { .. } => return None,
+    };
+    Some(hint)
+}
+
+/// An id in a command line that is made to be pasted.
+fn shown(id: &TaskId) -> &str {
+    if id.is_plain() { id.as_str() } else { "ID" }
+}
+
 /// Prints an error to stderr and says how the command ends.
 pub fn report(error: &anyhow::Error) -> Exit {
     let (text, exit) = worded(error);
@@ -52,22 +128,22 @@ pub fn worded(error: &anyhow::Error) -> (String, Exit) {
         .find_map(|cause| cause.downcast_ref::<Refusal>());
     let mut text = format!("error: {}\n", plain(&error.to_string()));
     for cause in error.chain().skip(1) {
-        text.push_str(&format!("  caused by: {}\n", plain(&cause.to_string())));
+        let _ = writeln!(text, "  caused by: {}", plain(&cause.to_string()));
     }
     if let Some(hint) = refusal.and_then(|refusal| refusal.hint.as_deref()) {
-        text.push_str(&format!("hint: {hint}\n"));
+        let _ = writeln!(text, "hint: {hint}");
     }
     (text, refusal.map_or(Exit::Internal, |refusal| refusal.exit))
 }
 
-/// Other people's text without control characters, so that it cannot steer a terminal.
+/// Other people's text without control characters, so that it cannot steer a terminal, and
+/// without those that turn the direction of writing around.
 pub fn plain(text: &str) -> String {
-    let shown = |c: char| {
-        if c.is_control() && c != '\n' {
-            '\u{fffd}'
-        } else {
-            c
-        }
+    let shown = |c: char| match c {
+        '\n' => c,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
     };
     text.chars().map(shown).collect()
 }

@@ -1,0 +1,131 @@
+//! `hook`: what agents call. JSON on stdin, the agent's own dialect on stdout, exit 0 whatever
+//! happens: a fault of ours may hold nobody.
+
+mod input;
+mod session;
+mod stop;
+mod user_prompt;
+
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::{Exit, ambient, print};
+use crate::edge::agent::{Agent, Ambient, Answer, Claude, Event};
+
+/// What agents call at the ends and beginnings of things (people need not)
+///
+/// Each event reads the agent's JSON from stdin and answers in the agent's own dialect on stdout.
+/// Nothing on stdout lets the agent take its course. `BEADLOCK_DISABLE=1` switches all of it off.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example, in .claude/settings.json:\n  \
+    {\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"beadlock hook stop\",\"timeout\":60}]}]}}")]
+pub struct Args {
+    #[command(subcommand)]
+    event: EventArgs,
+    /// Whose dialect to speak
+    #[arg(long, global = true, value_enum, default_value_t = Dialect::Claude)]
+    agent: Dialect,
+}
+
+impl Args {
+    /// What `hook stop` alone parses to.
+    pub fn stop() -> Args {
+        Args {
+            event: EventArgs::Stop { epic: None },
+            agent: Dialect::Claude,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Dialect {
+    Claude,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum EventArgs {
+    /// The agent wants to end its turn: let it go, or feed it the prompt again
+    Stop {
+        /// Arm a run on this epic at the session's first stop
+        #[arg(long, value_name = "EPIC")]
+        epic: Option<String>,
+    },
+    /// A session begins, is resumed or was compacted: give it its prompt back
+    SessionStart,
+    /// A session is over: its run waits
+    SessionEnd,
+    /// A prompt was entered: note who spoke; `/run-tasks EPIC` arms a run
+    UserPrompt,
+    /// A turn died of an error: its run waits
+    StopFailure,
+}
+
+pub fn run(args: &Args) -> Exit {
+    let ambient = ambient::ambient();
+    if ambient.variable("BEADLOCK_DISABLE") == Some("1") {
+        return Exit::Fine;
+    }
+    let Dialect::Claude = args.agent;
+    let agent = Claude;
+    let reply = catch_unwind(AssertUnwindSafe(|| {
+        let event = agent.read(&input::read(), &ambient);
+        respond(&args.event, &event, &ambient)
+    }));
+    let reply = reply.unwrap_or_else(|_| Reply {
+        answer: Answer::Tell(
+            "Beadlock failed and let the agent go; please report it with the text on stderr."
+                .to_owned(),
+        ),
+        aside: None,
+    });
+    if let Some(aside) = &reply.aside {
+        // Where the agent shows nobody what a hook says, stderr is what is left.
+        let _ = writeln!(std::io::stderr().lock(), "{aside}");
+    }
+    print(&agent.answer(&reply.answer));
+    Exit::Fine
+}
+
+/// What goes to stdout, and what to stderr.
+struct Reply {
+    answer: Answer,
+    aside: Option<String>,
+}
+
+impl Reply {
+    fn silence() -> Reply {
+        Reply {
+            answer: Answer::Silence,
+            aside: None,
+        }
+    }
+
+    /// Adds a line for the person to whatever is said.
+    fn tell_also(&mut self, line: &str) {
+        let joined = |told: &Option<String>| match told {
+            Some(told) => Some(format!("{told}\n{line}")),
+            None => Some(line.to_owned()),
+        };
+        match &mut self.answer {
+            Answer::Silence => self.answer = Answer::Tell(line.to_owned()),
+            Answer::Tell(told) => *told = format!("{told}\n{line}"),
+            Answer::Block { tell, .. } | Answer::Context { tell, .. } => *tell = joined(tell),
+        }
+    }
+
+    fn aside(text: String) -> Reply {
+        Reply {
+            answer: Answer::Silence,
+            aside: Some(text),
+        }
+    }
+}
+
+fn respond(event_args: &EventArgs, event: &Event, ambient: &Ambient) -> Reply {
+    match event_args {
+        EventArgs::Stop { epic } => stop::respond(epic.as_deref(), event, ambient),
+        EventArgs::SessionStart => session::started(event),
+        EventArgs::SessionEnd | EventArgs::StopFailure => session::ended(event),
+        EventArgs::UserPrompt => user_prompt::respond(event, ambient),
+    }
+}

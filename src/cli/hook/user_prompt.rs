@@ -1,0 +1,173 @@
+//! `hook user-prompt`: notes who spoke and what the work looked like then, never what was said.
+//! `/run-tasks EPIC` arms a run here, before a token is spent, or is refused with the reason.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Reply;
+use crate::arm::{self, How, Wish};
+use crate::cli::ambient::{actor, now, sources};
+use crate::cli::start::refusal;
+use crate::edge::agent::{Ambient, Answer, Event};
+use crate::edge::git::Git;
+use crate::edge::store::{Error, Kept, Store, StoreDir};
+use crate::kernel::judge::may_be_conversation;
+use crate::kernel::ledger::{Asked, By, Fingerprint, PromptKind, Run, State};
+use crate::render;
+use crate::survey::{self, Edges, Spoken};
+
+/// Claude Code ends a turn by itself after this many blocks without a tool call.
+const AGENT_CAP: u32 = 8;
+
+pub fn respond(event: &Event, ambient: &Ambient) -> Reply {
+    let (Some(session), Some(typed)) = (&event.session, &event.prompt) else {
+        return Reply::silence();
+    };
+    if typed.kind == PromptKind::RunTasks {
+        let arguments = typed.arguments.as_deref().unwrap_or_default();
+        return run_tasks(arguments, session, event, ambient);
+    }
+    let Some(dir) = StoreDir::of_session(session, &event.dirs) else {
+        return Reply::silence();
+    };
+    match note(&dir, session, typed.kind, event, ambient) {
+        Ok(reply) => reply,
+        // The next stop finds the same store and says what is wrong with it.
+        Err(error) => Reply::aside(format!("beadlock: {error}")),
+    }
+}
+
+fn run_tasks(arguments: &str, session: &str, event: &Event, ambient: &Ambient) -> Reply {
+    let refused = |what: String| Reply {
+        answer: Answer::Block {
+            reason: what,
+            tell: None,
+        },
+        aside: None,
+    };
+    let mut words = arguments.split_whitespace();
+    let (Some(epic), None) = (words.next(), words.next()) else {
+        return refused(
+            "Beadlock: type `/run-tasks EPIC` with the id of one epic, for example `/run-tasks bd-x7y8`."
+                .to_owned(),
+        );
+    };
+    let Some(dir) = event.dirs.iter().find(|dir| dir.is_dir()) else {
+        return refused("Beadlock: the session's directory does not exist any more.".to_owned());
+    };
+    let wish = Wish {
+        epic: epic.to_owned(),
+        session: session.to_owned(),
+        dir: dir.clone(),
+        by: By::Person,
+        inside: None,
+        how: How::Typed {
+            prompt: event.stop.prompt.clone(),
+        },
+        replace: false,
+        sources: sources(ambient, &[]),
+        actor: actor(None, ambient, dir),
+        now: now(),
+    };
+    match arm::arm(&wish) {
+        Ok(armed) => {
+            let warnings = armed.warnings.join("; ");
+            let run = &armed.kept.run;
+            let mut text = format!(
+                "Beadlock holds this session until {} is done (at most {} cycles). `beadlock abort` ends that at any time.",
+                run.epic, run.policy.max_cycles
+            );
+            if !warnings.is_empty() {
+                text = format!("{text} Mind: {warnings}.");
+            }
+            Reply {
+                answer: Answer::Tell(text),
+                aside: None,
+            }
+        }
+        Err(error) => {
+            let refusal = refusal(&error);
+            let hint = refusal.hint.map(|hint| format!(" {hint}."));
+            refused(format!(
+                "Beadlock: {}.{}",
+                refusal.what,
+                hint.unwrap_or_default()
+            ))
+        }
+    }
+}
+
+fn note(
+    dir: &StoreDir,
+    session: &str,
+    kind: PromptKind,
+    event: &Event,
+    ambient: &Ambient,
+) -> Result<Reply, Error> {
+    let mut store = Store::open(dir)?;
+    let Some(kept) = store.run_of_session(session)? else {
+        return Ok(Reply::silence());
+    };
+    let asked = Asked {
+        id: event.stop.prompt.clone(),
+        kind,
+        is_interactive: event.stop.is_interactive,
+        before: before(&kept, kind, event, ambient),
+    };
+    let before = kept.run;
+    let is_listening = match before.state {
+        State::Active | State::Waiting => true,
+        State::Stale | State::Paused | State::Ended => before.told.is_owed,
+    };
+    if !is_listening {
+        return Ok(Reply::silence());
+    }
+    store.write(|writer| {
+        let Some(mut newest) = writer.run_of_session(session)? else {
+            return Ok(());
+        };
+        newest.run.prompted(asked, now());
+        if event.stop.is_interactive {
+            newest.run.told.is_owed = false;
+        }
+        writer.save(&newest.run)
+    })?;
+    Ok(match line(&before, event) {
+        Some(text) => Reply {
+            answer: Answer::Tell(text),
+            aside: None,
+        },
+        None => Reply::silence(),
+    })
+}
+
+/// What the person did not see yet.
+fn line(before: &Run, event: &Event) -> Option<String> {
+    if !event.stop.is_interactive {
+        None
+    } else if before.told.is_owed {
+        Some(render::owed(before))
+    } else if before.state == State::Active && before.turn.blocks >= AGENT_CAP {
+        Some(format!(
+            "Beadlock: the last turn ended by the agent's own cap after {} blocks in a row, not by Beadlock. {} is still open.",
+            before.turn.blocks, before.epic
+        ))
+    } else {
+        None
+    }
+}
+
+/// What the work looks like now, if a stop of this turn may ask whether it moved.
+fn before(kept: &Kept, kind: PromptKind, event: &Event, ambient: &Ambient) -> Fingerprint {
+    if !may_be_conversation(&kept.run.policy, kind, event.stop.is_interactive) {
+        return Fingerprint::default();
+    }
+    let deadline = Instant::now() + Duration::from_secs(survey::SENSOR_SECONDS_MAX);
+    let edges = Arc::new(Edges {
+        tracker: arm::tracker_of(&kept.site),
+        git: Git::at(&kept.site.tree),
+        words: Spoken::Nowhere,
+        sources: sources(ambient, &[]),
+    });
+    survey::fingerprint(&edges, &kept.run, now(), deadline)
+}

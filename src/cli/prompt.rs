@@ -1,0 +1,78 @@
+//! `prompt`: the constant prompt, as the agent will see it.
+
+use serde_json::json;
+
+use super::ambient::{ambient, dir, now, sources, store_here};
+use super::report::Refusal;
+use super::runs::store_refusal;
+use super::start::refusal;
+use super::{Exit, print, say};
+use crate::arm;
+use crate::edge::agent::{Agent, Ambient, Claude};
+use crate::edge::store::{Store, StoreDir};
+
+/// Print the constant prompt that an agent is fed for an epic
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  beadlock prompt bd-x7y8\n  beadlock prompt --armed")]
+pub struct Args {
+    /// The epic's id in the tracker
+    #[arg(required_unless_present = "armed", conflicts_with = "armed")]
+    epic: Option<String>,
+    /// The prompt of the run that holds this session; without one, what is wrong with the wiring
+    #[arg(long)]
+    armed: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let ambient = ambient();
+    let text = match &args.epic {
+        Some(epic) => {
+            let preview = arm::preview(epic, &dir(&ambient)?, &sources(&ambient, &[]), now());
+            let prompt = preview.map_err(|error| refusal(&error))?;
+            if let Some(fault) = &prompt.fault {
+                say(&format!("warning: the built-in prompt is used: {fault}"));
+            }
+            prompt.text
+        }
+        None => armed(&ambient)?,
+    };
+    if args.json {
+        print(&format!("{}\n", json!({ "schema": 1, "prompt": text })));
+    } else {
+        print(&format!("{text}\n"));
+    }
+    Ok(Exit::Fine)
+}
+
+/// What the `/run-tasks` command shows the model: its prompt, or why it is not held.
+fn armed(ambient: &Ambient) -> anyhow::Result<String> {
+    let Some(session) = Claude.session_inside(ambient) else {
+        return Err(Refusal::new(
+            Exit::NotDone,
+            "this is no agent's session: CLAUDE_CODE_SESSION_ID is not set",
+        )
+        .hint("`beadlock prompt EPIC` shows the prompt of any epic")
+        .into());
+    };
+    let here = dir(ambient)?;
+    let found = StoreDir::of_session(&session, std::slice::from_ref(&here));
+    let Some(store_dir) = found.or_else(|| store_here(&here)) else {
+        return Err(not_armed().into());
+    };
+    let mut store = Store::open(&store_dir).map_err(|error| store_refusal(&error))?;
+    let kept = store
+        .run_of_session(&session)
+        .map_err(|error| store_refusal(&error))?;
+    match kept.filter(|kept| !kept.run.is_over()) {
+        Some(kept) => Ok(kept.run.prompt),
+        None => Err(not_armed().into()),
+    }
+}
+
+fn not_armed() -> Refusal {
+    Refusal::new(Exit::NotDone, "no run holds this session, so nobody is guarded")
+        .hint("the hook `beadlock hook user-prompt` is not wired, or was refused; tell the person, and do not start the work")
+}

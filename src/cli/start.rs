@@ -1,0 +1,155 @@
+//! `start`: arms a run by hand, for an agent's session that somebody else launches.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::ambient::{actor, ambient, dir, now, sources};
+use super::report::{Refusal, plain};
+use super::{Exit, print, say};
+use crate::arm::{self, Armed, Error, How, What, Wish};
+use crate::edge::agent::{Agent, Claude};
+use crate::edge::store;
+use crate::kernel::ledger::By;
+
+/// Hold an agent's session until an epic is done
+///
+/// Arms a run for the session and prints the prompt to give to the agent. From then on every
+/// attempt of that session to stop is judged by `beadlock hook stop`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    beadlock start bd-x7y8 --session 844dc4cf-50bf-4aa7-ae34-049ddab17e10\n  \
+    beadlock start bd-x7y8 --session \"$ID\" --set max_cycles=20")]
+pub struct Args {
+    /// The epic's id in the tracker
+    epic: String,
+    /// The agent's own id of the session; inside a session it is known
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// End the session's run of another epic
+    #[arg(long)]
+    replace: bool,
+    /// A setting for this run, over every file: `--set max_cycles=20`
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// Print facts as JSON instead of the prompt
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let ambient = ambient();
+    let inside = Claude.session_inside(&ambient);
+    let session = args.session.clone().or_else(|| inside.clone());
+    let Some(session) = session.filter(|session| !session.trim().is_empty()) else {
+        return Err(Refusal::new(Exit::Usage, "no session was named")
+            .hint("pass the agent's own session id with `--session ID`")
+            .into());
+    };
+    let dir = dir(&ambient)?;
+    let wish = Wish {
+        epic: args.epic.clone(),
+        by: if inside.as_ref() == Some(&session) {
+            By::Agent
+        } else {
+            By::Person
+        },
+        session,
+        actor: actor(None, &ambient, &dir),
+        dir,
+        inside: inside.clone(),
+        how: How::ByHand,
+        replace: args.replace,
+        sources: sources(&ambient, &args.settings),
+        now: now(),
+    };
+    let armed = arm::arm(&wish).map_err(|error| refusal(&error))?;
+    for warning in &armed.warnings {
+        say(&format!("warning: {}", plain(warning)));
+    }
+    if args.json {
+        print(&facts(&armed));
+    } else {
+        say(&summary(&armed));
+        print(&format!("{}\n", armed.kept.run.prompt));
+    }
+    Ok(Exit::Fine)
+}
+
+/// Why a run cannot be had, how the command ends, and what to do.
+pub fn refusal(error: &Error) -> Refusal {
+    let exit = match error {
+        Error::BadId { .. } => Exit::Usage,
+        Error::NotFound { .. }
+        | Error::LiveElsewhere { .. }
+        | Error::SecondEpic { .. }
+        | Error::GivenAway { .. }
+        | Error::NotThisSession { .. } => Exit::NotDone,
+        Error::Store(store::Error::Taken) => Exit::NotDone,
+        Error::Tracker { .. } => Exit::Unknown,
+        Error::Config(_) => Exit::Usage,
+        Error::Store(_) | Error::Mark { .. } => Exit::Unknown,
+    };
+    let hint = match error {
+        Error::BadId { .. } => None,
+        Error::NotFound { .. } => Some("`beadlock task list --all` shows what is there".to_owned()),
+        Error::LiveElsewhere { epic, .. } => Some(format!(
+            "wait for it, or move the run with `beadlock adopt {} --session ID`",
+            plain(epic)
+        )),
+        Error::SecondEpic { .. } => {
+            Some("end it with `beadlock abort`, or pass `--replace` to `beadlock start`".to_owned())
+        }
+        Error::GivenAway { .. } => Some("a person can, from a terminal of their own".to_owned()),
+        Error::NotThisSession { .. } => None,
+        Error::Tracker { .. } => Some("mend the tracker and try again".to_owned()),
+        Error::Config(_) => Some("`project.yaml.example` shows every key".to_owned()),
+        Error::Store(_) | Error::Mark { .. } => {
+            Some("nothing was armed; mend the store's directory and try again".to_owned())
+        }
+    };
+    Refusal {
+        exit,
+        what: error.to_string(),
+        hint,
+    }
+}
+
+fn summary(armed: &Armed) -> String {
+    let run = &armed.kept.run;
+    let mut line = match armed.what {
+        What::New => format!("run `{}` holds session", run.id),
+        What::Woken => format!("run `{}` goes on and holds session", run.id),
+        What::TakenOver => format!("run `{}` was taken over by session", run.id),
+        What::Shown => format!("run `{}` is this session's own already;", run.id),
+    };
+    // Writing to a string cannot fail.
+    let _ = write!(
+        line,
+        " `{}` until `{}` is done",
+        plain(&run.session),
+        run.epic
+    );
+    line
+}
+
+fn facts(armed: &Armed) -> String {
+    let run = &armed.kept.run;
+    let what = match armed.what {
+        What::New => "new",
+        What::Woken => "woken",
+        What::TakenOver => "taken_over",
+        What::Shown => "shown",
+    };
+    let facts = json!({
+        "schema": 1,
+        "run": run.id,
+        "epic": run.epic.as_str(),
+        "session": run.session,
+        "armed": what,
+        "prompt": run.prompt,
+        "warnings": armed.warnings,
+        "store": armed.store.path(),
+    });
+    format!("{facts}\n")
+}

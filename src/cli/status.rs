@@ -1,0 +1,236 @@
+//! `status`: where a run stands.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::ambient::{ambient, dir, now, store_here};
+use super::report::plain;
+use super::runs::store_refusal;
+use super::{Exit, print};
+use crate::arm;
+use crate::edge::agent::{Agent, Claude};
+use crate::edge::store::{Kept, Store, StoreDir};
+use crate::kernel::ledger::{Outcome, Run, State};
+use crate::kernel::moment::Moment;
+use crate::kernel::task::{Counts, Epic};
+use crate::survey;
+
+/// Show where the run stands
+///
+/// Without an id: the run of this session, else the newest one here.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  beadlock status\n  beadlock status --all\n  beadlock status --json"
+)]
+pub struct Args {
+    /// A run, an epic or a session
+    id: Option<String>,
+    /// The run of this session
+    #[arg(long, value_name = "ID", conflicts_with = "id")]
+    session: Option<String>,
+    /// Every run here, also those that are over
+    #[arg(long)]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let ambient = ambient();
+    let inside = Claude.session_inside(&ambient);
+    let Some(store_dir) = store_here(&dir(&ambient)?) else {
+        return Ok(none(args));
+    };
+    let mut store = Store::open(&store_dir).map_err(|error| store_refusal(&error))?;
+    let runs = store.runs().map_err(|error| store_refusal(&error))?;
+    let named = args.id.as_ref().or(args.session.as_ref());
+    let matching = |kept: &&Kept| match named {
+        None => true,
+        Some(id) => is_named(&kept.run, id),
+    };
+    let mut chosen: Vec<&Kept> = runs.iter().filter(matching).collect();
+    if !args.all {
+        let own = |kept: &&&Kept| inside.as_deref() == Some(kept.run.session.as_str());
+        let first = chosen.iter().find(own).or(chosen.first()).copied();
+        chosen = first.into_iter().collect();
+    }
+    if chosen.is_empty() {
+        return Ok(none(args));
+    }
+    let views: Vec<View> = chosen
+        .iter()
+        .map(|kept| View::of(kept, &mut store, &store_dir))
+        .collect();
+    if args.json && args.all {
+        let runs: Vec<Value> = views.iter().map(View::json).collect();
+        print(&format!("{}\n", json!({ "schema": 1, "runs": runs })));
+    } else if args.json {
+        let lines: Vec<String> = views.iter().map(|view| view.json().to_string()).collect();
+        print(&format!("{}\n", lines.join("\n")));
+    } else {
+        let texts: Vec<String> = views.iter().map(View::text).collect();
+        print(&texts.join("\n"));
+    }
+    Ok(Exit::Fine)
+}
+
+fn none(args: &Args) -> Exit {
+    if args.json && args.all {
+        print(&format!("{}\n", json!({ "schema": 1, "runs": [] })));
+    } else if args.json {
+        print(&format!("{}\n", json!({ "schema": 1, "run": null })));
+    } else {
+        print("no run here\n");
+    }
+    Exit::Fine
+}
+
+pub fn is_named(run: &Run, id: &str) -> bool {
+    run.id == id || run.epic.as_str() == id || run.session == id
+}
+
+/// A run and what can be read about it now.
+struct View<'a> {
+    run: &'a Run,
+    epic: Result<Epic, String>,
+    /// The reason of the last stop, if there was one.
+    last: Option<(String, String)>,
+    tracker: String,
+    store: &'a StoreDir,
+    now: Moment,
+}
+
+impl<'a> View<'a> {
+    fn of(kept: &'a Kept, store: &mut Store, store_dir: &'a StoreDir) -> View<'a> {
+        let now = now();
+        let deadline = Instant::now() + Duration::from_secs(survey::SENSOR_SECONDS_MAX);
+        let epic = arm::tracker_of(&kept.site)
+            .and_then(|tracker| survey::read_epic(tracker.as_ref(), &kept.run.epic, now, deadline));
+        let records = store.records(&kept.run.id).unwrap_or_default();
+        View {
+            run: &kept.run,
+            epic: epic.map_err(|fault| fault.what),
+            last: records
+                .last()
+                .map(|record| (record.answer.clone(), record.reason.clone())),
+            tracker: kept.site.tracker.clone(),
+            store: store_dir,
+            now,
+        }
+    }
+
+    fn json(&self) -> Value {
+        let counts = self.epic.as_ref().ok().map(Epic::counts);
+        json!({
+            "schema": 1,
+            "run": self.run.id,
+            "epic": self.run.epic.as_str(),
+            "session": self.run.session,
+            "state": self.run.state.name(),
+            "outcome": self.run.outcome.map(Outcome::name),
+            "cycles": self.run.counters.cycles,
+            "max_cycles": self.run.policy.max_cycles,
+            "counts": counts.map(counts_json),
+            "store": self.store.path(),
+            "called": self.run.is_called(),
+            "turns_cut": self.run.counters.turns_cut,
+            "tracker": self.tracker,
+            "tracker_fault": self.epic.as_ref().err(),
+            "last_stop": self.last.as_ref().map(|(answer, reason)| json!({
+                "answer": answer, "reason": reason,
+            })),
+        })
+    }
+
+    fn text(&self) -> String {
+        let run = self.run;
+        let outcome = run.outcome.map(|outcome| format!(" ({})", outcome.name()));
+        let mut lines = vec![
+            format!("run      {}", run.id),
+            format!("epic     {}", run.epic),
+            format!("session  {}", plain(&run.session)),
+            format!(
+                "state    {}{}",
+                run.state.name(),
+                outcome.unwrap_or_default()
+            ),
+            format!(
+                "cycles   {} of {}",
+                run.counters.cycles, run.policy.max_cycles
+            ),
+            match &self.epic {
+                Ok(epic) => format!("tasks    {}", counts_text(epic.counts())),
+                Err(what) => format!("tasks    unknown: {}", plain(what)),
+            },
+            format!("tracker  {}", self.tracker),
+            format!(
+                "event    {} ago",
+                age(self.now.millis_since(run.last_event_at))
+            ),
+        ];
+        if !self.run.is_called() {
+            lines
+                .push("         armed, never called: no hook of this session has fired yet".into());
+        }
+        if let Some((answer, reason)) = &self.last {
+            lines.push(format!("last     {answer} {reason}"));
+        }
+        if run.counters.turns_cut > 0 {
+            lines.push(format!(
+                "         {} turns ended although they were held",
+                run.counters.turns_cut
+            ));
+        }
+        if let Some(next) = next_step(run) {
+            lines.push(format!("next     {next}"));
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+fn next_step(run: &Run) -> Option<String> {
+    match run.state {
+        State::Active => Some("`beadlock pause` or `beadlock abort` lets the agent go".to_owned()),
+        State::Waiting => {
+            Some("type into the session, or `beadlock resume`; `beadlock abort` ends it".to_owned())
+        }
+        State::Stale | State::Paused => {
+            Some("`beadlock resume` goes on, `beadlock abort` ends it".to_owned())
+        }
+        State::Ended => None,
+    }
+}
+
+fn counts_json(counts: Counts) -> Value {
+    json!({
+        "ready": counts.ready,
+        "in_progress": counts.in_progress,
+        "blocked": counts.blocked,
+        "deferred": counts.deferred,
+        "closed": counts.closed,
+        "total": counts.total,
+    })
+}
+
+fn counts_text(counts: Counts) -> String {
+    format!(
+        "{} of {} closed; {} ready, {} in progress, {} blocked, {} deferred",
+        counts.closed,
+        counts.total,
+        counts.ready,
+        counts.in_progress,
+        counts.blocked,
+        counts.deferred
+    )
+}
+
+fn age(millis: i64) -> String {
+    let seconds = millis / 1000;
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7199 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3600),
+    }
+}

@@ -1,0 +1,187 @@
+//! Settings: both files, the environment and flags, in that order; and what is wrong with them.
+
+use crate::scene::{EPIC, SESSION, Scene};
+
+#[test]
+fn flags_beat_the_environment_beats_the_project_beats_the_user() {
+    let scene = Scene::with_tasks(1);
+    let cycles = |scene: &Scene| scene.run().policy.max_cycles;
+    scene.start(SESSION);
+    assert_eq!(cycles(&scene), 50);
+    scene.user_config("[workflow.stop_hook]\nmax_cycles = 10\nno_progress_cycles = 9\n");
+    scene.start(SESSION);
+    assert_eq!(cycles(&scene), 10);
+    scene.write(
+        "project.yaml",
+        "name: x\nworkflow:\n  stop_hook:\n    max_cycles: 20\n",
+    );
+    scene.start(SESSION);
+    assert_eq!(cycles(&scene), 20);
+    assert_eq!(scene.run().policy.no_progress_cycles, 9);
+    let start = ["start", EPIC, "--session", SESSION];
+    scene
+        .beadlock(&start)
+        .env("BEADLOCK_MAX_CYCLES", "30")
+        .done();
+    assert_eq!(cycles(&scene), 30);
+    let start = [
+        "start",
+        EPIC,
+        "--session",
+        SESSION,
+        "--set",
+        "max_cycles=40",
+    ];
+    scene
+        .beadlock(&start)
+        .env("BEADLOCK_MAX_CYCLES", "30")
+        .done();
+    assert_eq!(cycles(&scene), 40);
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line() {
+    let scene = Scene::with_tasks(1);
+    let cases = [
+        (
+            "workflow:\n  stop_hook:\n    max_cylces: 3\n",
+            "line 3: unknown key `max_cylces`; did you mean `max_cycles`?",
+        ),
+        (
+            "workflow:\n  stop_hok: {}\n",
+            "line 2: unknown key `stop_hok`; did you mean `stop_hook`?",
+        ),
+        (
+            "workflow:\n  stop_hook:\n    max_cycles: 0\n",
+            "line 3: `0` is not between 1 and 1000",
+        ),
+        ("workflow:\n  stop_hook:\n    max_cycles: lots\n", "line 3"),
+        (
+            "workflow:\n  stop_hook:\n    when_unknown: maybe\n",
+            "line 3: `maybe` is none of `hold`, `allow`",
+        ),
+        (
+            "workflow:\n  stop_hook:\n    allow_exit_on: [all_blocked]\n",
+            "must list `all_complete`",
+        ),
+        (
+            "workflow:\n  stop_hook:\n    enabled: yes please\n",
+            "line 3",
+        ),
+        ("workflow:\n  tracker: jira\n", "line 2: `jira` is none of"),
+        ("workflow: [\n", "project.yaml"),
+        (
+            "workflow:\n  stop_hook:\n    max_cycles: 3\n    max_cycles: 4\n",
+            "line 4",
+        ),
+    ];
+    for (text, expected) in cases {
+        scene.write("project.yaml", text);
+        let done = scene
+            .beadlock(&["start", EPIC, "--session", SESSION])
+            .done();
+        done.fails(64, expected);
+    }
+    std::fs::remove_file(scene.path("project.yaml")).unwrap();
+    scene.user_config("[workflow.stop_hook]\nmax_cylces = 3\n");
+    scene
+        .beadlock(&["start", EPIC, "--session", SESSION])
+        .done()
+        .fails(64, "line 2");
+    scene.user_config("");
+    let start = ["start", EPIC, "--session", SESSION, "--set", "max_cycles"];
+    scene
+        .beadlock(&start)
+        .done()
+        .fails(64, "expected `key=value`");
+    let start = scene.beadlock(&["start", EPIC, "--session", SESSION]);
+    start
+        .env("BEADLOCK_MAX_CYCLES", "many")
+        .done()
+        .fails(64, "BEADLOCK_MAX_CYCLES");
+}
+
+#[test]
+fn a_list_on_the_command_line_needs_no_brackets() {
+    let scene = Scene::with_tasks(1);
+    let set = "allow_exit_on=all_complete, context_checkpoint";
+    let start = ["start", EPIC, "--session", SESSION, "--set", set];
+    assert_eq!(scene.beadlock(&start).done().status, 0);
+    let exits = scene.run().policy.exits;
+    assert!(!exits.all_blocked && exits.context_checkpoint);
+}
+
+#[test]
+fn the_file_has_other_owners() {
+    let scene = Scene::with_tasks(1);
+    scene.write(
+        "project.yaml",
+        "name: app\nbuild: {anything: [goes]}\nworkflow:\n",
+    );
+    scene.start(SESSION);
+}
+
+#[test]
+fn a_run_keeps_the_policy_it_was_started_with() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene.write(
+        "project.yaml",
+        "workflow: {stop_hook: {check_ready_tasks: false}}\n",
+    );
+    scene.stop().blocks("open_work");
+    // One that became unreadable changes nothing and is told.
+    scene.write("project.yaml", "workflow: [\n");
+    let json = scene.stop().done().json();
+    assert_eq!(json["decision"], "block");
+    let told = json["systemMessage"].as_str().unwrap();
+    assert!(told.contains("keeps the settings"), "{told}");
+    let records = scene.records();
+    assert!(
+        records.last().unwrap().faults[0].starts_with("config:"),
+        "{records:?}"
+    );
+}
+
+#[test]
+fn switching_off_is_heard_even_beside_a_mistake() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene.write(
+        "project.yaml",
+        "workflow:\n  no_such_key: 1\n  stop_hook:\n    max_cycles: lots\n    enabled: false\n",
+    );
+    scene.stop().allows("disabled");
+}
+
+#[test]
+fn the_example_shows_every_key_with_its_default() {
+    let text = include_str!("../../project.yaml.example");
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    let default = scene.run().policy;
+    scene.write("project.yaml", text);
+    scene.start(SESSION);
+    assert_eq!(scene.run().policy, default);
+    let keys = [
+        "enabled",
+        "check_ready_tasks",
+        "check_in_progress",
+        "check_git",
+        "max_cycles",
+        "no_progress_cycles",
+        "stale_after_minutes",
+        "when_unknown",
+        "on_user_prompt",
+        "allow_exit_on",
+        "completion_promises",
+        "tracker",
+        "prompts",
+    ];
+    for key in keys {
+        let uncommented = text
+            .lines()
+            .any(|line| line.trim_start().starts_with(&format!("{key}:")));
+        assert!(uncommented, "{key} is missing");
+    }
+}

@@ -1,0 +1,13 @@
+//! Whole runs of the real binary: status, stdout and stderr, by behaviour.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod bad_input;
+mod commands;
+mod config;
+mod decision;
+mod ownership;
+mod prompts;
+mod scene;
+mod sessions;
+mod state;

@@ -1,0 +1,410 @@
+//! Whose run it is: sessions, worktrees, children and hand-overs.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::scene::{EPIC, SESSION, Scene, epic_row, task_row};
+
+#[test]
+fn a_wandering_agent_is_not_free() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    fs::create_dir_all(scene.path("deep/er")).unwrap();
+    let deep = scene.path("deep/er");
+    scene
+        .stop()
+        .dir(&deep)
+        .set("cwd", json!(deep))
+        .blocks("open_work");
+    // A repository inside the repository changes nothing.
+    scene.git_in(&deep, &["init", "-q"]);
+    scene
+        .stop()
+        .dir(&deep)
+        .set("cwd", json!(deep))
+        .blocks("open_work");
+    // Outside, the project's directory still tells.
+    let outside = tempfile::tempdir().unwrap();
+    scene
+        .stop()
+        .dir(outside.path())
+        .set("cwd", json!(outside.path()))
+        .env("CLAUDE_PROJECT_DIR", scene.root.to_str().unwrap())
+        .blocks("open_work");
+    // So does what the agent says itself.
+    scene.stop().dir(outside.path()).blocks("open_work");
+}
+
+#[test]
+fn a_linked_worktree_shares_the_run_and_the_tracker() {
+    let scene = Scene::with_tasks(1);
+    scene.git(&["worktree", "add", "-q", "../linked"]);
+    let linked = scene.root.parent().unwrap().join("linked");
+    let done = scene
+        .beadlock(&["start", EPIC, "--session", SESSION])
+        .dir(&linked)
+        .done();
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    scene
+        .stop()
+        .dir(&linked)
+        .set("cwd", json!(linked))
+        .blocks("open_work");
+    scene.stop().blocks("open_work");
+    // Closed in the main work tree's tracker, which is the one that counts.
+    scene.set_status(1, "closed");
+    scene.stop().allows("complete");
+}
+
+#[test]
+fn two_runs_of_two_sessions_do_not_touch_each_other() {
+    let scene = Scene::with_tasks(1);
+    let mut rows = scene.read_rows();
+    let mut other_epic = epic_row();
+    other_epic["id"] = json!("bd-other");
+    let mut other_task = task_row(1, "open");
+    other_task["id"] = json!("bd-other.1");
+    other_task["dependencies"] = json!([]);
+    rows.extend([other_epic, other_task]);
+    scene.rows(&rows);
+    scene.commit_all("more");
+    scene.start(SESSION);
+    let done = scene
+        .beadlock(&["start", "bd-other", "--session", "second"])
+        .done();
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    let fed = scene.stop().session("second").blocks("open_work");
+    assert!(fed.contains("bd-other.1"), "{fed}");
+    scene.stop().blocks("open_work");
+    scene.stop().blocks("open_work");
+    assert_eq!(scene.run_of("second").counters.cycles, 1);
+    assert_eq!(scene.run().counters.cycles, 2);
+    // Several runs: `abort` takes the one that is named, the others are listed.
+    let pause = scene.beadlock(&["pause"]).done();
+    pause.fails(64, "several runs are here");
+    assert_eq!(scene.beadlock(&["abort", "bd-other"]).done().status, 0);
+    scene.stop().session("second").allows_untraced("idle");
+    scene.stop().blocks("open_work");
+}
+
+#[test]
+fn a_second_epic_in_one_session_wants_replace() {
+    let scene = Scene::with_tasks(1);
+    let mut rows = scene.read_rows();
+    let mut other = epic_row();
+    other["id"] = json!("bd-other");
+    rows.push(other);
+    scene.rows(&rows);
+    scene.start(SESSION);
+    scene
+        .beadlock(&["start", "bd-other", "--session", SESSION])
+        .done()
+        .fails(1, "already has a run, on epic `bd-x7y8`");
+    let done = scene
+        .beadlock(&["start", "bd-other", "--session", SESSION, "--replace"])
+        .done();
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    let outcomes: Vec<_> = scene
+        .runs()
+        .iter()
+        .filter_map(|kept| kept.run.outcome)
+        .collect();
+    assert_eq!(
+        outcomes.iter().map(|o| o.name()).collect::<Vec<_>>(),
+        ["replaced"]
+    );
+}
+
+#[test]
+fn a_live_run_is_not_taken_but_can_be_adopted() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene
+        .beadlock(&["start", EPIC, "--session", "thief"])
+        .done()
+        .fails(1, "is being worked on by session");
+    scene.stop().session("thief").allows_untraced("idle");
+    let done = scene.beadlock(&["adopt", "--session", "heir"]).done();
+    assert_eq!((done.status, done.stderr.as_str()), (0, ""));
+    scene.stop().allows_untraced("idle");
+    scene.stop().session("heir").blocks("open_work");
+}
+
+#[test]
+fn a_run_that_waits_is_taken_over_by_the_next_session() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene
+        .stop()
+        .says("<promise>CONTEXT LIMIT - CHECKPOINT</promise>")
+        .allows("checkpoint");
+    let done = scene
+        .beadlock(&["start", EPIC, "--session", "fresh"])
+        .done();
+    assert_eq!(done.status, 0);
+    assert!(done.stderr.contains("was taken over"), "{}", done.stderr);
+    assert_eq!(scene.runs().len(), 1);
+    scene.stop().session("fresh").blocks("open_work");
+    scene.stop().allows_untraced("idle");
+    assert_eq!(scene.run_of("fresh").counters.cycles, 2);
+}
+
+#[test]
+fn a_run_without_an_event_for_hours_is_free_to_take() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene.pass_minutes(121);
+    assert_eq!(
+        scene
+            .beadlock(&["start", EPIC, "--session", "fresh"])
+            .done()
+            .status,
+        0
+    );
+}
+
+#[test]
+fn start_again_wakes_the_run_with_todays_policy_and_yesterdays_baseline() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene
+        .stop()
+        .says("<promise>BLOCKED</promise>")
+        .allows("needs_human");
+    scene.write("agent.txt", "left behind");
+    scene.write("project.yaml", "workflow: {stop_hook: {max_cycles: 7}}\n");
+    scene.start(SESSION);
+    let run = scene.run();
+    assert_eq!(
+        (run.state.name(), run.policy.max_cycles, run.counters.cycles),
+        ("active", 7, 1)
+    );
+    scene.set_status(1, "closed");
+    scene.git(&["add", "project.yaml"]);
+    scene.git(&["commit", "-q", "-m", "x", ".beads", "project.yaml"]);
+    let fed = scene.stop().blocks("unsaved_work");
+    assert!(fed.contains("agent.txt"), "{fed}");
+}
+
+#[test]
+fn from_inside_start_only_prints_the_prompt() {
+    let scene = Scene::with_tasks(1);
+    let prompt = scene.start(SESSION).stdout;
+    scene.write("project.yaml", "workflow: {stop_hook: {max_cycles: 1}}\n");
+    let done = scene
+        .beadlock(&["start", EPIC])
+        .env("CLAUDE_CODE_SESSION_ID", SESSION)
+        .done();
+    assert_eq!((done.status, &done.stdout), (0, &prompt));
+    assert_eq!(scene.run().policy.max_cycles, 50);
+}
+
+#[test]
+fn abort_from_inside_is_obeyed_and_told() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    let done = scene
+        .beadlock(&["abort"])
+        .env("CLAUDE_CODE_SESSION_ID", SESSION)
+        .done();
+    assert_eq!(done.status, 0);
+    assert_eq!(scene.run().outcome.unwrap().name(), "abandoned");
+    let told = scene
+        .stop()
+        .env("CLAUDE_CODE_ENTRYPOINT", "cli")
+        .done()
+        .tells();
+    assert!(told.contains("the agent aborted it"), "{told}");
+    scene.stop().allows_untraced("idle");
+}
+
+#[test]
+fn pause_from_inside_is_the_agents_and_told() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene
+        .beadlock(&["pause"])
+        .env("CLAUDE_CODE_SESSION_ID", SESSION)
+        .done();
+    assert_eq!(scene.run().outcome.unwrap().name(), "paused_by_agent");
+    let told = scene
+        .stop()
+        .env("CLAUDE_CODE_ENTRYPOINT", "cli")
+        .done()
+        .tells();
+    assert!(told.contains("the agent paused it"), "{told}");
+    scene.stop().allows_untraced("resting");
+}
+
+#[test]
+fn abort_from_outside_is_a_persons_and_frees_at_once() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    let done = scene.beadlock(&["abort"]).done();
+    assert_eq!((done.status, done.stderr.as_str()), (0, ""));
+    assert_eq!(scene.run().outcome.unwrap().name(), "aborted");
+    scene.stop().allows_untraced("idle");
+    let again = scene.beadlock(&["abort"]).done();
+    assert_eq!((again.status, again.stdout.as_str()), (0, "no run here\n"));
+}
+
+#[test]
+fn an_epic_on_the_hook_line_arms_at_the_first_stop_and_only_once() {
+    let scene = Scene::with_tasks(1);
+    scene.stop().arg("--epic").arg(EPIC).blocks("open_work");
+    scene.set_status(1, "closed");
+    scene.commit_all("done");
+    scene.stop().arg("--epic").arg(EPIC).allows("complete");
+    scene.set_status(1, "open");
+    // This session had its run.
+    scene.stop().arg("--epic").arg(EPIC).allows_untraced("idle");
+    // Another one may have its own, but not while that is active.
+    scene
+        .stop()
+        .session("b")
+        .arg("--epic")
+        .arg(EPIC)
+        .blocks("open_work");
+    scene
+        .stop()
+        .session("c")
+        .arg("--epic")
+        .arg(EPIC)
+        .allows_untraced("idle");
+}
+
+#[test]
+fn an_unknown_epic_on_the_hook_line_holds_nobody_and_says_so() {
+    let scene = Scene::with_tasks(1);
+    let stop = scene.stop().arg("--epic").arg("bd-nope");
+    let told = stop.env("CLAUDE_CODE_ENTRYPOINT", "cli").done().tells();
+    assert!(told.contains("`bd-nope` was not found"), "{told}");
+}
+
+#[test]
+fn a_launch_binds_to_the_first_session_and_its_children_are_idle() {
+    let scene = Scene::with_tasks(1);
+    scene.start("driver");
+    let launch = format!("{}/1", scene.run_of("driver").id);
+    scene
+        .stop()
+        .session("first")
+        .env("BEADLOCK_RUN", &launch)
+        .blocks("open_work");
+    scene
+        .stop()
+        .session("child")
+        .env("BEADLOCK_RUN", &launch)
+        .allows_untraced("idle");
+    scene
+        .stop()
+        .session("first")
+        .env("BEADLOCK_RUN", &launch)
+        .blocks("open_work");
+    assert_eq!(scene.run_of("first").counters.cycles, 2);
+}
+
+#[test]
+fn a_child_agent_with_its_own_session_is_not_held() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene
+        .stop()
+        .session("child")
+        .env("CLAUDE_CODE_SESSION_ID", "child")
+        .env("CLAUDE_CODE_CHILD_SESSION", "1")
+        .allows_untraced("idle");
+}
+
+#[test]
+fn a_forked_or_cleared_session_is_another_session() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene.stop().session("the-fork").allows_untraced("idle");
+    let mut ended = scene.payload(include_str!("../fixtures/claude/SessionEnd.json"));
+    ended.insert("reason".into(), json!("clear"));
+    let done = scene.hook("session-end", &ended);
+    assert_eq!((done.status, done.stdout.as_str()), (0, ""));
+    assert_eq!(scene.run().state.name(), "waiting");
+    scene.stop().session("after-clear").allows_untraced("idle");
+}
+
+#[test]
+fn a_child_does_not_take_a_run_from_the_session_that_is_at_work() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    let launch = format!("{}/1", scene.run().id);
+    scene.prompt("p1", "go").is_silent();
+    // The child stops before its parent ever does.
+    let child = scene.stop().session("child").env("BEADLOCK_RUN", &launch);
+    child.allows_untraced("idle");
+    scene
+        .stop()
+        .env("BEADLOCK_RUN", &launch)
+        .blocks("open_work");
+    assert_eq!(scene.run().counters.cycles, 1);
+}
+
+#[test]
+fn a_held_session_cannot_give_its_run_away() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene
+        .beadlock(&["adopt", "--session", "ghost"])
+        .env("CLAUDE_CODE_SESSION_ID", SESSION)
+        .done()
+        .fails(1, "cannot give its own run away");
+    scene.stop().blocks("open_work");
+    scene
+        .beadlock(&["pause"])
+        .env("CLAUDE_CODE_SESSION_ID", SESSION)
+        .done();
+    scene
+        .beadlock(&["start", EPIC, "--session", "ghost"])
+        .env("CLAUDE_CODE_SESSION_ID", SESSION)
+        .done()
+        .fails(1, "cannot give its own run");
+}
+
+#[test]
+fn an_agent_ends_its_own_run_only_and_whatever_it_ends_is_told() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    let other = scene.beadlock(&["abort"]);
+    other.env("CLAUDE_CODE_SESSION_ID", "other").done();
+    scene.stop().blocks("open_work");
+    let other = scene.beadlock(&["abort", EPIC]);
+    other.env("CLAUDE_CODE_SESSION_ID", "other").done();
+    let told = scene
+        .stop()
+        .env("CLAUDE_CODE_ENTRYPOINT", "cli")
+        .done()
+        .tells();
+    assert!(told.contains("the agent aborted it"), "{told}");
+}
+
+#[test]
+fn a_run_that_the_agent_replaced_is_told_at_its_next_stop() {
+    let scene = Scene::with_tasks(1);
+    let mut rows = scene.read_rows();
+    let mut easy = epic_row();
+    easy["id"] = json!("bd-easy");
+    rows.push(easy);
+    scene.rows(&rows);
+    scene.start(SESSION);
+    let start = scene.beadlock(&["start", "bd-easy", "--replace"]);
+    assert_eq!(
+        start.env("CLAUDE_CODE_SESSION_ID", SESSION).done().status,
+        0
+    );
+    let told = scene
+        .stop()
+        .env("CLAUDE_CODE_ENTRYPOINT", "cli")
+        .done()
+        .tells();
+    assert!(
+        told.contains("bd-x7y8 is ended (the agent aborted it"),
+        "{told}"
+    );
+}
