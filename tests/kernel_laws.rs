@@ -1256,3 +1256,14 @@ fn a_claim_of_the_second_in_which_the_turn_began_is_ours() {
     assert!(run.is_ours(&"t-e.1".into(), &claim(0)));
     assert!(!run.is_ours(&"t-e.1".into(), &claim(-1000)));
 }
+
+#[test]
+fn a_run_is_at_work_once_called_and_while_nobody_may_take_it() {
+    let called = run(&Policy::default());
+    assert!(called.is_at_work(NOW));
+    let mut fresh = called.clone();
+    fresh.counters.stops = 0;
+    assert!(!fresh.is_at_work(NOW));
+    let quiet = NOW.plus_millis(200 * MINUTE);
+    assert!(!called.is_at_work(quiet));
+}

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::Exit;
+use super::report::Refusal;
 use crate::config::Sources;
 use crate::edge::agent::{Agent, Ambient, Claude};
 use crate::edge::git::Git;
@@ -61,6 +63,15 @@ pub fn actor(given: Option<&str>, ambient: &Ambient, dir: &Path) -> String {
         .unwrap_or_else(|| "unknown".to_owned())
 }
 
+/// The session that is meant: the one named, else the one that we run inside.
+pub fn session(named: Option<&String>, inside: Option<&String>) -> Result<String, Refusal> {
+    let session = named.or(inside).filter(|id| !id.trim().is_empty());
+    session.cloned().ok_or_else(|| {
+        Refusal::new(Exit::Usage, "no session was named")
+            .hint("pass the agent's own session id with `--session ID`")
+    })
+}
+
 /// Whether an agent started this very process. It need not be the one whose run it is: what any
 /// agent does to a run is told to the person.
 pub fn asked_by(ambient: &Ambient) -> By {
@@ -81,8 +92,8 @@ pub fn store_here(dir: &Path) -> Option<StoreDir> {
 /// The directory we stand in.
 pub fn dir(ambient: &Ambient) -> anyhow::Result<PathBuf> {
     ambient.cwd.clone().ok_or_else(|| {
-        super::report::Refusal::new(
-            super::Exit::NotDone,
+        Refusal::new(
+            Exit::NotDone,
             "the current directory does not exist any more",
         )
         .hint("`cd` into the repository and try again")

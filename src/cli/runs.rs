@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::ambient::{ambient, asked_by, dir, now, store_here};
+use super::ambient::{ambient, asked_by, dir, now, session, store_here};
 use super::report::{Refusal, plain};
 use super::status::is_named;
 use super::{Exit, print, say};
@@ -119,12 +119,7 @@ pub fn resume(args: &ResumeArgs) -> anyhow::Result<Exit> {
 pub fn adopt(args: &AdoptArgs) -> anyhow::Result<Exit> {
     let ambient = ambient();
     let inside = Claude.session_inside(&ambient);
-    let session = args.session.clone().or_else(|| inside.clone());
-    let Some(session) = session.filter(|session| !session.trim().is_empty()) else {
-        return Err(Refusal::new(Exit::Usage, "no session was named")
-            .hint("pass the agent's own session id with `--session ID`")
-            .into());
-    };
+    let session = session(args.session.as_ref(), inside.as_ref())?;
     let (mut store, dir) = open_here(&ambient)?;
     // The mark comes first: a run without one would let its session go without a word.
     dir.mark(&session).map_err(|error| {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::ambient::{actor, ambient, dir, now, sources};
+use super::ambient::{actor, ambient, dir, now, session, sources};
 use super::report::{Refusal, plain};
 use super::{Exit, print, say};
 use crate::arm::{self, Armed, Error, How, What, Wish};
@@ -40,12 +40,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let ambient = ambient();
     let inside = Claude.session_inside(&ambient);
-    let session = args.session.clone().or_else(|| inside.clone());
-    let Some(session) = session.filter(|session| !session.trim().is_empty()) else {
-        return Err(Refusal::new(Exit::Usage, "no session was named")
-            .hint("pass the agent's own session id with `--session ID`")
-            .into());
-    };
+    let session = session(args.session.as_ref(), inside.as_ref())?;
     let dir = dir(&ambient)?;
     let wish = Wish {
         epic: args.epic.clone(),

@@ -161,9 +161,8 @@ fn launched_run(launch: &str, session: &str, event: &Event) -> Owned {
                     what: format!("`{run}`"),
                 });
             };
-            // A session that is at work with the run already does not lose it to a child.
-            let is_at_work = kept.run.is_called() && !kept.run.is_free(now());
             let owner = kept.run.session.as_str();
+            let is_at_work = kept.run.is_at_work(now());
             let first = if is_at_work { owner } else { session };
             writer.bind(launch, run, first)?;
             if writer.bind(launch, run, session)? == Bound::Child {
