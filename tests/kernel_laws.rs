@@ -548,10 +548,40 @@ fn the_first_prompt_of_a_run_is_its_marching_orders_and_never_late() {
         run.prompted(asked(PromptKind::Person), NOW);
         let prompt = run.turn.prompt.clone().expect("a prompt");
         assert_eq!((prompt.is_first, prompt.quiet_before), (is_first, 0));
-        run.prompted(asked(PromptKind::Person), NOW.plus_millis(MINUTE));
+        let mut next = asked(PromptKind::Person);
+        next.id = Some("another".to_owned());
+        run.prompted(next, NOW.plus_millis(MINUTE));
         let prompt = run.turn.prompt.clone().expect("a prompt");
         assert_eq!((prompt.is_first, prompt.quiet_before), (false, MINUTE));
     }
+}
+
+/// Claude Code 2.1.327 reports what is typed while the agent is at work under the turn's own id.
+#[test]
+fn words_put_in_while_the_agent_works_steer_the_turn_and_begin_none() {
+    let mut at_work = run(&Policy::default());
+    at_work.prompted(asked(PromptKind::RunTasks), NOW);
+    at_work.turn.is_judged = true;
+    at_work.turn.blocks = 2;
+    at_work.missing = vec!["t-e.9".into()];
+    let later = NOW.plus_millis(MINUTE);
+    let mut steered = at_work.clone();
+    steered.prompted(asked(PromptKind::Person), later);
+    assert_eq!(steered.turn, at_work.turn);
+    assert_eq!(steered.counters, at_work.counters);
+    assert_eq!(steered.last_event_at, later);
+    assert_eq!(steered.missing, []);
+    let mut unnamed = at_work.clone();
+    let mut next = asked(PromptKind::Person);
+    next.id = None;
+    unnamed.turn.prompt.as_mut().expect("a prompt").id = None;
+    unnamed.prompted(next, later);
+    assert_eq!(unnamed.counters.turns_cut, at_work.counters.turns_cut + 1);
+    let mut waiting = at_work.clone();
+    waiting.state = State::Waiting;
+    waiting.prompted(asked(PromptKind::Person), later);
+    assert_eq!(waiting.state, State::Active);
+    assert!(!waiting.turn.is_judged);
 }
 
 #[test]

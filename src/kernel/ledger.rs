@@ -460,6 +460,13 @@ impl Run {
     pub fn prompted(&mut self, asked: Asked, now: Moment) {
         let is_typed = asked.kind.is_typed();
         let woke = is_typed && self.state == State::Waiting;
+        if self.state == State::Active && self.is_of_this_turn(&asked) {
+            if is_typed && asked.is_interactive {
+                self.accept_scope();
+            }
+            self.last_event_at = now;
+            return;
+        }
         let is_opening = self.turn.prompt.is_none();
         let prompt = Prompt {
             id: asked.id,
@@ -484,6 +491,13 @@ impl Run {
             self.accept_scope();
         }
         self.begin_turn(Some(prompt), now);
+    }
+
+    /// Words put in while the agent is at work: they steer the turn and begin none, so they are
+    /// no conversation, and the turn was not cut.
+    fn is_of_this_turn(&self, asked: &Asked) -> bool {
+        let current = self.turn.prompt.as_ref().and_then(|it| it.id.as_ref());
+        asked.id.is_some() && asked.id.as_ref() == current
     }
 
     pub fn begin_turn(&mut self, prompt: Option<Prompt>, now: Moment) {
