@@ -1,7 +1,9 @@
 //! A run, and what one event leaves for the next: counters, streaks, the turn and its prompt,
 //! the roster, and the fingerprints by which progress is told from going to and fro.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
+
+use foldhash::{HashMap, HashSet};
 
 use super::moment::Moment;
 use super::policy::Policy;
@@ -349,14 +351,9 @@ impl Fingerprint {
             Git::Tree(tree) => digest([tree.head.as_deref().unwrap_or("no commit")]),
         };
         let states = |epic: &Epic| {
-            // Sorted by id: a changed priority alone is no change of state.
-            let mut states: Vec<(&str, &str)> = epic
-                .tasks
-                .iter()
-                .map(|task| (task.id.as_str(), task.status.name()))
-                .collect();
-            states.sort_unstable();
-            digest(states.into_iter().flat_map(|(id, status)| [id, status]))
+            // A sum does not see the order: a changed priority alone is no change of state.
+            let state = |task: &EpicTask| digest([task.id.as_str(), task.status.name()]);
+            epic.tasks.iter().map(state).fold(0, u128::wrapping_add)
         };
         Fingerprint {
             tasks: epic.map(states),
@@ -583,16 +580,15 @@ impl Run {
         match &mut self.roster {
             None => self.roster = Some(roster_of(epic)),
             Some(roster) => {
-                let closed: HashSet<&TaskId> = epic
+                let is_closed = |task: &EpicTask| task.stage == Stage::Closed;
+                let here: HashMap<&TaskId, bool> = epic
                     .tasks
                     .iter()
-                    .filter(|task| task.stage == Stage::Closed)
-                    .map(|task| &task.id)
+                    .map(|task| (&task.id, is_closed(task)))
                     .collect();
-                let here: HashSet<&TaskId> = epic.tasks.iter().map(|task| &task.id).collect();
                 for member in roster {
-                    if here.contains(&member.id) {
-                        member.is_closed = closed.contains(&member.id);
+                    if let Some(is_closed) = here.get(&member.id) {
+                        member.is_closed = *is_closed;
                     }
                 }
             }

@@ -2,16 +2,20 @@
 //! The rules are those of bd 1.3; every tracker's tasks are judged by this one computation.
 
 use std::borrow::Borrow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
+
+use foldhash::{HashMap, HashMapExt};
+use smol_str::SmolStr;
 
 use super::moment::Moment;
 
+/// Ids are short and copied all over; up to 23 bytes of them need no memory of their own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TaskId(Box<str>);
+pub struct TaskId(SmolStr);
 
 impl TaskId {
-    pub fn new(id: impl Into<Box<str>>) -> Self {
+    pub fn new(id: impl Into<SmolStr>) -> Self {
         TaskId(id.into())
     }
 
@@ -262,21 +266,26 @@ impl Epic {
         let below = family.iter().copied().filter(|&member| member != root);
         let (mut members, others): (Vec<u32>, Vec<u32>) =
             below.partition(|&member| graph.counts_as_task(member));
-        members.sort_by_key(|&member| {
+        members.sort_unstable_by_key(|&member| {
             let task = graph.task(member);
             (task.priority, &task.id)
         });
         let freed = graph.reaches_anchor();
-        let stage_of = |&member: &u32| EpicTask {
-            id: graph.task(member).id.clone(),
-            status: graph.task(member).status.clone(),
-            stage: graph.stage(member),
-            is_epic: graph.task(member).kind == Kind::Epic,
-        };
-        let is_knotted = |member: &&u32| {
-            matches!(graph.stage(**member), Stage::Stuck(Cause::Waits(_)))
-                && !freed[**member as usize]
-        };
+        let mut knot = Vec::new();
+        let mut tasks = Vec::with_capacity(members.len());
+        for member in members {
+            let task = graph.task(member);
+            let stage = graph.stage(member);
+            if matches!(stage, Stage::Stuck(Cause::Waits(_))) && !freed[member as usize] {
+                knot.push(task.id.clone());
+            }
+            tasks.push(EpicTask {
+                id: task.id.clone(),
+                status: task.status.clone(),
+                stage,
+                is_epic: task.kind == Kind::Epic,
+            });
+        }
         Some(Epic {
             id: graph.task(root).id.clone(),
             containers: others
@@ -284,12 +293,8 @@ impl Epic {
                 .filter(|&other| graph.is_container(other))
                 .map(|other| graph.task(other).id.clone())
                 .collect(),
-            knot: members
-                .iter()
-                .filter(is_knotted)
-                .map(|&member| graph.task(member).id.clone())
-                .collect(),
-            tasks: members.iter().map(stage_of).collect(),
+            knot,
+            tasks,
         })
     }
 
@@ -337,6 +342,8 @@ pub struct Graph<'a> {
     tasks: &'a [Task],
     now: Moment,
     index: HashMap<&'a str, u32>,
+    /// Those that `index` leads to.
+    living: Vec<u32>,
     children: Vec<Vec<u32>>,
     /// Children by dotted id alone; bd counts them as descendants, but they inherit no blocker.
     children_by_name: Vec<Vec<u32>>,
@@ -348,15 +355,21 @@ pub struct Graph<'a> {
 impl<'a> Graph<'a> {
     pub fn new(tasks: &'a [Task], now: Moment) -> Self {
         let mut index = HashMap::with_capacity(tasks.len());
+        let mut living = Vec::with_capacity(tasks.len());
         for (number, task) in (0u32..).zip(tasks) {
-            if task.status != Status::Tombstone {
-                index.insert(task.id.as_str(), number);
+            if task.status == Status::Tombstone {
+                continue;
+            }
+            living.push(number);
+            if let Some(earlier) = index.insert(task.id.as_str(), number) {
+                living.retain(|&number| number != earlier);
             }
         }
         let mut graph = Graph {
             tasks,
             now,
             index,
+            living,
             children: vec![Vec::new(); tasks.len()],
             children_by_name: vec![Vec::new(); tasks.len()],
             blocked: vec![false; tasks.len()],
@@ -370,7 +383,9 @@ impl<'a> Graph<'a> {
     /// Tasks that can be worked on now, the most urgent first.
     pub fn ready(&self) -> Vec<&'a Task> {
         let mut ready: Vec<&Task> = self
-            .living()
+            .living
+            .iter()
+            .copied()
             .filter(|&number| self.is_ready(number))
             .map(|number| self.task(number))
             .collect();
@@ -380,9 +395,10 @@ impl<'a> Graph<'a> {
 
     /// Tasks that wait for another one to be over.
     pub fn blocked(&self) -> Vec<&'a Task> {
-        self.living()
-            .filter(|&number| self.blocked[number as usize])
-            .map(|number| self.task(number))
+        self.living
+            .iter()
+            .filter(|&&number| self.blocked[number as usize])
+            .map(|&number| self.task(number))
             .collect()
     }
 
@@ -442,12 +458,6 @@ impl<'a> Graph<'a> {
         parent.map(|parent| &self.task(parent).id)
     }
 
-    fn living(&self) -> impl Iterator<Item = u32> + '_ {
-        let mut living: Vec<u32> = self.index.values().copied().collect();
-        living.sort_unstable();
-        living.into_iter()
-    }
-
     fn task(&self, number: u32) -> &'a Task {
         &self.tasks[number as usize]
     }
@@ -457,7 +467,7 @@ impl<'a> Graph<'a> {
     }
 
     fn link_children(&mut self) {
-        for number in self.living().collect::<Vec<_>>() {
+        for number in self.living.clone() {
             let task = self.task(number);
             let mut has_parent = false;
             for edge in &task.edges {
@@ -488,7 +498,7 @@ impl<'a> Graph<'a> {
     /// Marks what is blocked by itself, then everything below it.
     fn spread_blocks(&mut self) {
         let mut below: Vec<u32> = Vec::new();
-        for number in self.living().collect::<Vec<_>>() {
+        for number in self.living.clone() {
             let blockers = self.blockers(number);
             if !blockers.is_empty() {
                 self.blocked[number as usize] = true;
@@ -701,7 +711,7 @@ impl<'a> Graph<'a> {
         let mut waiters: Vec<Vec<u32>> = vec![Vec::new(); self.tasks.len()];
         let mut freed = vec![false; self.tasks.len()];
         let mut next: Vec<u32> = Vec::new();
-        for number in self.living() {
+        for &number in &self.living {
             let waits_for = self.waits_for(number);
             if waits_for.is_empty() || self.is_anchor(number) {
                 freed[number as usize] = true;

@@ -74,11 +74,7 @@ pub fn respond(epic: Option<&str>, event: &Event, ambient: &Ambient) -> Reply {
 
 /// What became of earlier runs of this session, where nobody was told yet.
 fn owed_lines(store: &mut Store, run: &Run) -> Result<Vec<String>, Error> {
-    let owed = store.owed_of_session(&run.session)?;
-    let owed: Vec<Kept> = owed
-        .into_iter()
-        .filter(|kept| kept.run.id != run.id)
-        .collect();
+    let owed = store.owed_beside(run)?;
     if owed.is_empty() {
         return Ok(Vec::new());
     }

@@ -34,16 +34,16 @@ CREATE TABLE run (
     workspace TEXT NOT NULL,
     is_over INTEGER NOT NULL CHECK (is_over IN (0, 1)),
     started_at INTEGER NOT NULL,
-    doc TEXT NOT NULL CHECK (json_valid(doc)),
-    site TEXT NOT NULL CHECK (json_valid(site)),
-    baseline TEXT CHECK (baseline IS NULL OR json_valid(baseline))
+    doc TEXT NOT NULL,
+    site TEXT NOT NULL,
+    baseline TEXT
 ) STRICT;
 CREATE UNIQUE INDEX run_of_session ON run (session) WHERE is_over = 0;
 CREATE UNIQUE INDEX run_of_epic ON run (workspace, epic) WHERE is_over = 0;
 CREATE TABLE stop (
     run TEXT NOT NULL REFERENCES run (id),
     number INTEGER NOT NULL,
-    record TEXT NOT NULL CHECK (json_valid(record)),
+    record TEXT NOT NULL,
     PRIMARY KEY (run, number)
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER stop_is_final BEFORE UPDATE ON stop
@@ -200,13 +200,13 @@ impl Store {
         found.map(Columns::read).transpose()
     }
 
-    /// Runs of the session of which the person was not told something yet.
-    pub fn owed_of_session(&mut self, session: &str) -> Result<Vec<Kept>, Error> {
-        let owed = "session = ?1 AND json_extract(doc, '$.tell_is_owed') = 1";
+    /// The other runs of a run's session of which the person was not told something yet.
+    pub fn owed_beside(&mut self, run: &Run) -> Result<Vec<Kept>, Error> {
+        let owed = "session = ?1 AND id <> ?2 AND json_extract(doc, '$.tell_is_owed') = 1";
         let sql = format!("{SELECT} WHERE {owed} ORDER BY started_at");
         let found: Vec<Columns> = self.attempt(|connection| {
             let mut statement = connection.prepare(&sql)?;
-            let rows = statement.query_map([session], kept_columns)?;
+            let rows = statement.query_map([&run.session, &run.id], kept_columns)?;
             rows.collect()
         })?;
         found.into_iter().map(Columns::read).collect()

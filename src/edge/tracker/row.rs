@@ -169,6 +169,9 @@ fn moment(key: &str, text: Option<&Text<'_>>) -> Result<Option<Moment>, String> 
 }
 
 fn cut(text: &str) -> String {
+    if text.len() <= TITLE_CHARS_MAX {
+        return text.to_owned();
+    }
     match text.char_indices().nth(TITLE_CHARS_MAX) {
         None => text.to_owned(),
         Some((end, _)) => text[..end].to_owned(),

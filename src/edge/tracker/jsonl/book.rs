@@ -1,10 +1,10 @@
 //! The file's text as tasks, each with the place it was written at.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
+use foldhash::{HashMap, HashMapExt};
 use serde::Deserialize;
 use serde_json::error::Category;
 
