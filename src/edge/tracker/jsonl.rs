@@ -6,6 +6,7 @@ mod book;
 mod change;
 mod disk;
 mod line;
+mod reader;
 #[cfg(test)]
 mod tests;
 

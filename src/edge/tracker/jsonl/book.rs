@@ -1,16 +1,13 @@
 //! The file's text as tasks, each with the place it was written at.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
 use foldhash::{HashMap, HashMapExt};
-use serde::Deserialize;
-use serde_json::error::Category;
 
 use super::line::{Edit, Line};
+use super::reader;
 use crate::edge::tracker::error::Error;
-use crate::edge::tracker::row::Row;
 use crate::kernel::task::{Task, TaskId};
 
 /// Everything the file said at one moment.
@@ -31,11 +28,7 @@ impl Book {
             line: Some(line),
             what,
         };
-        let mut found: Vec<(usize, Range<usize>, Task)> = Vec::new();
-        for (number, place) in (1..).zip(places(&text)) {
-            let read = read_line(&text[place.clone()]).map_err(|what| unreadable(number, what))?;
-            found.extend(read.map(|task| (number, place, task)));
-        }
+        let found = reader::read(&text).map_err(|(line, what)| unreadable(line, what))?;
         let mut first_by_id: HashMap<&str, usize> = HashMap::with_capacity(found.len());
         let mut copy_of: Vec<Option<usize>> = vec![None; found.len()];
         for (index, (number, place, task)) in found.iter().enumerate() {
@@ -123,75 +116,5 @@ impl Book {
         text.push_str(line);
         text.push_str(terminator);
         text
-    }
-}
-
-const BYTE_ORDER_MARK: &str = "\u{feff}";
-
-/// Where each line's content is, without its terminator and the space around it.
-fn places(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    let mut start = if text.starts_with(BYTE_ORDER_MARK) {
-        BYTE_ORDER_MARK.len()
-    } else {
-        0
-    };
-    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
-    ends.map(move |end| {
-        let line = &text[start..end];
-        let from = start + (line.len() - line.trim_start_matches(SPACE).len());
-        let content = line.trim_matches(SPACE);
-        start = end + 1;
-        from..from + content.len()
-    })
-}
-
-/// What JSON allows around a value, inside of a line.
-const SPACE: [char; 3] = [' ', '\t', '\r'];
-
-/// One line: a task, nothing that concerns us, or what is wrong with it.
-fn read_line(line: &str) -> Result<Option<Task>, String> {
-    if line.is_empty() {
-        return Ok(None);
-    }
-    for marker in ["<<<<<<<", "|||||||", "=======", ">>>>>>>"] {
-        if line.starts_with(marker) {
-            return Err("a merge conflict that nobody has resolved".to_owned());
-        }
-    }
-    // serde would take an array for an object whose keys go without saying.
-    if !line.starts_with('{') {
-        return Err("not a JSON object".to_owned());
-    }
-    match serde_json::from_str::<Row<'_>>(line) {
-        Ok(row) if row.is_foreign() => Ok(None),
-        Ok(row) => Task::try_from(row).map(Some),
-        Err(error) if error.is_data() && is_foreign(line) => Ok(None),
-        Err(error) => Err(worded(&error)),
-    }
-}
-
-/// A foreign line may use our keys for things of its own.
-fn is_foreign(line: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Sort<'a> {
-        #[serde(rename = "_type", borrow)]
-        row_type: Cow<'a, str>,
-    }
-    serde_json::from_str::<Sort<'_>>(line).is_ok_and(|sort| sort.row_type != "issue")
-}
-
-/// How much of the parser's own words is kept; it quotes what it stumbled over.
-const WORDS_CHARS_MAX: usize = 200;
-
-fn worded(error: &serde_json::Error) -> String {
-    let column = error.column();
-    let words = error.to_string();
-    // The parser saw one line only, so its own line number would mislead.
-    let words = words.rsplit_once(" at line ").map_or(&*words, |it| it.0);
-    let words: String = words.chars().take(WORDS_CHARS_MAX).collect();
-    match error.classify() {
-        Category::Eof => "breaks off in the middle of a value".to_owned(),
-        Category::Syntax | Category::Io => format!("not JSON: {words} (column {column})"),
-        Category::Data => format!("{words} (column {column})"),
     }
 }
