@@ -326,10 +326,7 @@ impl Gathered {
     }
 
     fn insert(&self, writer: &Writer<'_>) -> Result<(Kept, What, Option<String>), Error> {
-        let kept = Kept {
-            run: self.run.clone(),
-            site: self.site.clone(),
-        };
+        let kept = Kept::new(self.run.clone(), self.site.clone());
         writer.insert(&kept, self.baseline.as_ref().ok())?;
         Ok((kept, What::New, None))
     }

@@ -282,7 +282,7 @@ impl Case<'_> {
         snapshot: &mut Snapshot,
         is_last: bool,
     ) -> Result<Option<Verdict>, Error> {
-        let newest = writer.run_of_session(&self.kept.run.session)?;
+        let newest = writer.newest_of_session(&self.kept.run.session, self.kept)?;
         let Some(newest) = newest else {
             return Err(Error::NoRun {
                 path: self.kept.site.tree.clone(),

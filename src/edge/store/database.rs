@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 use super::error::{Error, from_sqlite, is_corrupt};
 use super::place::StoreDir;
 use super::record::{RECORD_VERSION, Record};
-use super::wire::StoredRun;
+use super::wire::{StoredRoster, StoredRun};
 use crate::kernel::ledger::{Run, State};
 use crate::kernel::snapshot::Baseline;
 
 /// "bdlk": tells our database from any other `SQLite` file.
 const APPLICATION_ID: i64 = 0x6264_6c6b;
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 /// How long another process may keep us waiting.
 const BUSY_SECONDS_MAX: u64 = 2;
 
@@ -34,12 +34,21 @@ CREATE TABLE run (
     workspace TEXT NOT NULL,
     is_over INTEGER NOT NULL CHECK (is_over IN (0, 1)),
     started_at INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
     doc TEXT NOT NULL,
-    site TEXT NOT NULL,
-    baseline TEXT
+    site TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX run_of_session ON run (session) WHERE is_over = 0;
 CREATE UNIQUE INDEX run_of_epic ON run (workspace, epic) WHERE is_over = 0;
+-- Large and seldom changed, so not in the row that every stop writes.
+CREATE TABLE roster (
+    run TEXT PRIMARY KEY REFERENCES run (id),
+    members TEXT NOT NULL
+) STRICT;
+CREATE TABLE baseline (
+    run TEXT PRIMARY KEY REFERENCES run (id),
+    paths TEXT NOT NULL
+) STRICT;
 CREATE TABLE stop (
     run TEXT NOT NULL REFERENCES run (id),
     number INTEGER NOT NULL,
@@ -75,6 +84,20 @@ pub struct Site {
 pub struct Kept {
     pub run: Run,
     pub site: Site,
+    /// Counts the writes of the run; two readings of the same revision are the same.
+    revision: i64,
+}
+
+impl Kept {
+    /// A run that was never written.
+    pub fn new(run: Run, site: Site) -> Kept {
+        let revision = 0;
+        Kept {
+            run,
+            site,
+            revision,
+        }
+    }
 }
 
 /// Whose a launch turned out to be.
@@ -182,6 +205,10 @@ impl Store {
             }),
             // Its creator was killed before the first transaction: nothing was ever in it.
             (0, 0) => Err(Error::Missing { path }),
+            (APPLICATION_ID, found) => Err(Error::Unreadable {
+                path,
+                what: format!("its format {found} is older than any that was released"),
+            }),
             (_, _) => Err(Error::Unreadable {
                 path,
                 what: "it is not a store of beadlock's".to_owned(),
@@ -189,9 +216,8 @@ impl Store {
         }
     }
 
-    /// The session's run: the one that is not over, else the newest.
     pub fn run_of_session(&mut self, session: &str) -> Result<Option<Kept>, Error> {
-        let sql = format!("{SELECT} WHERE session = ?1 ORDER BY is_over, started_at DESC LIMIT 1");
+        let sql = format!("{SELECT} WHERE {OF_SESSION}");
         let found = self.attempt(|connection| {
             connection
                 .query_row(&sql, [session], kept_columns)
@@ -226,9 +252,10 @@ impl Store {
     /// Nothing if git could not be read when the run started.
     pub fn baseline(&mut self, run: &str) -> Result<Option<Baseline>, Error> {
         let text: Option<String> = self.attempt(|connection| {
-            connection.query_row("SELECT baseline FROM run WHERE id = ?1", [run], |row| {
-                row.get(0)
-            })
+            let sql = "SELECT paths FROM baseline WHERE run = ?1";
+            connection
+                .query_row(sql, [run], |row| row.get(0))
+                .optional()
         })?;
         let bad = |error: serde_json::Error| Error::BadRun {
             run: run.to_owned(),
@@ -329,10 +356,22 @@ pub struct Writer<'a> {
 
 impl Writer<'_> {
     pub fn run_of_session(&self, session: &str) -> Result<Option<Kept>, Error> {
-        self.find(
-            "session = ?1 ORDER BY is_over, started_at DESC LIMIT 1",
-            session,
-        )
+        self.find(OF_SESSION, session)
+    }
+
+    /// The session's run as it is now: `known` itself if nobody has written it since.
+    pub fn newest_of_session(&self, session: &str, known: &Kept) -> Result<Option<Kept>, Error> {
+        let sql = format!("SELECT id, revision FROM run WHERE {OF_SESSION}");
+        let row = self.transaction.query_row(&sql, [session], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+        });
+        match self.sql(row.optional())? {
+            None => Ok(None),
+            Some((id, revision)) if id == known.run.id && revision == known.revision => {
+                Ok(Some(known.clone()))
+            }
+            Some(_) => self.run_of_session(session),
+        }
     }
 
     pub fn run(&self, id: &str) -> Result<Option<Kept>, Error> {
@@ -359,10 +398,9 @@ impl Writer<'_> {
 
     pub fn insert(&self, kept: &Kept, baseline: Option<&Baseline>) -> Result<(), Error> {
         let run = &kept.run;
-        let baseline = baseline.map(|baseline| json(&baseline.0)).transpose()?;
         self.sql(self.transaction.execute(
-            "INSERT INTO run (id, session, epic, workspace, is_over, started_at, doc, site, baseline)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO run (id, session, epic, workspace, is_over, started_at, revision, doc, site)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8)",
             (
                 &run.id,
                 &run.session,
@@ -372,15 +410,19 @@ impl Writer<'_> {
                 run.started_at.0,
                 json(&StoredRun::from(run))?,
                 json(&kept.site)?,
-                baseline,
             ),
-        ))
-        .map(drop)
+        ))?;
+        self.save_roster(run)?;
+        match baseline {
+            Some(baseline) => self.add_baseline(&run.id, baseline),
+            None => Ok(()),
+        }
     }
 
     pub fn save(&self, run: &Run) -> Result<(), Error> {
         let changed = self.sql(self.transaction.execute(
-            "UPDATE run SET session = ?2, is_over = ?3, doc = ?4 WHERE id = ?1",
+            "UPDATE run SET session = ?2, is_over = ?3, doc = ?4, revision = revision + 1
+             WHERE id = ?1",
             (
                 &run.id,
                 &run.session,
@@ -389,7 +431,7 @@ impl Writer<'_> {
             ),
         ))?;
         if changed == 1 {
-            Ok(())
+            self.save_roster(run)
         } else {
             Err(Error::NoRun {
                 path: self.path.to_owned(),
@@ -398,10 +440,22 @@ impl Writer<'_> {
         }
     }
 
+    fn save_roster(&self, run: &Run) -> Result<(), Error> {
+        let Some(roster) = &run.roster else {
+            return Ok(());
+        };
+        self.sql(self.transaction.execute(
+            "INSERT INTO roster (run, members) VALUES (?1, ?2)
+             ON CONFLICT (run) DO UPDATE SET members = ?2 WHERE members <> ?2",
+            (&run.id, json(&StoredRoster::of(roster))?),
+        ))
+        .map(drop)
+    }
+
     /// Records a baseline that could not be had when the run started.
     pub fn add_baseline(&self, run: &str, baseline: &Baseline) -> Result<(), Error> {
         self.sql(self.transaction.execute(
-            "UPDATE run SET baseline = ?2 WHERE id = ?1 AND baseline IS NULL",
+            "INSERT INTO baseline (run, paths) VALUES (?1, ?2) ON CONFLICT (run) DO NOTHING",
             (run, json(&baseline.0)?),
         ))
         .map(drop)
@@ -450,35 +504,57 @@ impl Writer<'_> {
     }
 }
 
-const SELECT: &str = "SELECT id, doc, site FROM run";
+const SELECT: &str = "SELECT id, revision, doc, site,
+    (SELECT members FROM roster WHERE roster.run = run.id) FROM run";
+
+/// The one that is not over, else the newest.
+const OF_SESSION: &str = "session = ?1 ORDER BY is_over, started_at DESC LIMIT 1";
 
 struct Columns {
     id: String,
+    revision: i64,
     doc: String,
     site: String,
+    roster: Option<String>,
 }
 
 fn kept_columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
     Ok(Columns {
         id: row.get(0)?,
-        doc: row.get(1)?,
-        site: row.get(2)?,
+        revision: row.get(1)?,
+        doc: row.get(2)?,
+        site: row.get(3)?,
+        roster: row.get(4)?,
     })
 }
 
 impl Columns {
     fn read(self) -> Result<Kept, Error> {
-        let bad = |what: String| Error::BadRun {
+        let run = self.run().map_err(|what| Error::BadRun {
             run: self.id.clone(),
             what,
-        };
-        let stored: StoredRun =
-            serde_json::from_str(&self.doc).map_err(|error| bad(error.to_string()))?;
-        let site = serde_json::from_str(&self.site).map_err(|error| bad(error.to_string()))?;
+        })?;
+        let site = serde_json::from_str(&self.site).map_err(|error| Error::BadRun {
+            run: self.id,
+            what: error.to_string(),
+        })?;
         Ok(Kept {
-            run: Run::try_from(stored).map_err(bad)?,
+            run,
             site,
+            revision: self.revision,
         })
+    }
+
+    fn run(&self) -> Result<Run, String> {
+        let bad = |error: serde_json::Error| error.to_string();
+        let stored: StoredRun = serde_json::from_str(&self.doc).map_err(bad)?;
+        let roster: Option<StoredRoster<'_>> = match &self.roster {
+            Some(roster) => Some(serde_json::from_str(roster).map_err(bad)?),
+            None => None,
+        };
+        let mut run = Run::try_from(stored)?;
+        run.roster = roster.map(StoredRoster::members).transpose()?;
+        Ok(run)
     }
 }
 

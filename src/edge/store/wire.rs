@@ -1,6 +1,8 @@
 //! A run as it is kept: one JSON document with a version, checked when it is read. Adding a field
 //! raises the database's format, so that an older program never writes a newer run back without it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::ledger::{
@@ -33,7 +35,6 @@ pub struct StoredRun {
     counters: StoredCounters,
     streak: Option<StoredStreak>,
     seen: Vec<String>,
-    roster: Option<StoredRoster>,
     missing: Vec<String>,
     turn_claims_since: i64,
     turn_is_judged: bool,
@@ -75,32 +76,38 @@ struct StoredCounters {
     turns_cut: u32,
 }
 
-/// Thousands of members are read and written at every stop, so no key is repeated for each.
+/// A run's roster. It may have thousands of members, so no key is repeated for each.
 #[derive(Serialize, Deserialize)]
-struct StoredRoster {
-    ids: Vec<String>,
+pub struct StoredRoster<'a> {
+    #[serde(borrow)]
+    ids: Vec<Id<'a>>,
     /// Positions in `ids`.
     closed: Vec<u32>,
     epics: Vec<u32>,
 }
 
-impl StoredRoster {
-    fn of(roster: &[Member]) -> StoredRoster {
+/// Borrowed unless it holds escapes. (`Vec<Cow<str>>` alone never borrows.)
+#[derive(Serialize, Deserialize)]
+struct Id<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'a> StoredRoster<'a> {
+    pub fn of(roster: &'a [Member]) -> StoredRoster<'a> {
         let positions = |applies: fn(&Member) -> bool| {
             let numbered = (0u32..).zip(roster);
             let chosen = numbered.filter(|(_, member)| applies(member));
             chosen.map(|(position, _)| position).collect()
         };
+        let id = |member: &'a Member| Id(Cow::Borrowed(member.id.as_str()));
         StoredRoster {
-            ids: roster.iter().map(|member| member.id.to_string()).collect(),
+            ids: roster.iter().map(id).collect(),
             closed: positions(|member| member.is_closed),
             epics: positions(|member| member.is_epic),
         }
     }
 
-    fn members(self) -> Result<Vec<Member>, String> {
-        let member = |id: String| Member {
-            id: TaskId::new(id),
+    pub fn members(self) -> Result<Vec<Member>, String> {
+        let member = |id: Id<'_>| Member {
+            id: TaskId::new(id.0),
             is_closed: false,
             is_epic: false,
         };
@@ -167,7 +174,6 @@ impl From<&Run> for StoredRun {
                 length: streak.length,
             }),
             seen: run.seen.iter().map(|print| hex(*print)).collect(),
-            roster: run.roster.as_deref().map(StoredRoster::of),
             missing: run.missing.iter().map(TaskId::to_string).collect(),
             turn_claims_since: run.turn.claims_since.0,
             turn_is_judged: run.turn.is_judged,
@@ -231,7 +237,8 @@ impl TryFrom<StoredRun> for Run {
             counters,
             streak,
             seen: all(stored.seen, |print| unhex(&print))?,
-            roster: stored.roster.map(StoredRoster::members).transpose()?,
+            // Kept beside the document.
+            roster: None,
             missing: stored.missing.into_iter().map(task).collect(),
             turn: Turn {
                 claims_since: Moment(stored.turn_claims_since),
