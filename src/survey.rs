@@ -48,12 +48,12 @@ pub enum Spoken {
 pub fn survey(edges: &Arc<Edges>, snapshot: &mut Snapshot, policy: &Policy, deadline: Instant) {
     for _ in 0..ROUNDS_MAX {
         let sensors = wanted(snapshot, policy);
-        let Some(question) = Question::of(snapshot, deadline) else {
-            return;
-        };
         if sensors.is_empty() {
             return;
         }
+        let Some(question) = Question::of(snapshot, &sensors, deadline) else {
+            return;
+        };
         for answer in ask_all(edges, &Arc::new(question), &sensors) {
             answer.fill(snapshot);
         }
@@ -126,10 +126,12 @@ struct Question {
 }
 
 impl Question {
-    fn of(snapshot: &Snapshot, deadline: Instant) -> Option<Question> {
+    fn of(snapshot: &Snapshot, sensors: &[Sensor], deadline: Instant) -> Option<Question> {
         let run = snapshot.run.known()?.as_ref()?;
         let mut question = Question::about(run, snapshot.now, deadline);
-        if let Some(epic) = snapshot.epic.known() {
+        if let Some(epic) = snapshot.epic.known()
+            && sensors.contains(&Sensor::Branches)
+        {
             let branch = |id: &TaskId| format!("agent-{id}");
             question.branches = epic.tasks.iter().map(|task| branch(&task.id)).collect();
         }
