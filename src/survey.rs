@@ -191,12 +191,17 @@ fn ask_all(edges: &Arc<Edges>, question: &Arc<Question>, sensors: &[Sensor]) -> 
     }
     let (sender, receiver) = mpsc::channel();
     for &sensor in sensors {
-        let (edges, question, sender) = (edges.clone(), question.clone(), sender.clone());
-        thread::spawn(move || {
-            let answer = ask(&edges, &question, sensor);
+        let (their_edges, their_question) = (edges.clone(), question.clone());
+        let their_sender = sender.clone();
+        let started = thread::Builder::new().spawn(move || {
+            let answer = ask(&their_edges, &their_question, sensor);
             // Nobody listens any more once the deadline has passed.
-            let _ = sender.send((sensor, answer));
+            let _ = their_sender.send((sensor, answer));
         });
+        if started.is_err() {
+            // The system has no thread left: then one after the other. Each has its own deadline.
+            let _ = sender.send((sensor, ask(edges, question, sensor)));
+        }
     }
     drop(sender);
     let mut missing = sensors.to_vec();

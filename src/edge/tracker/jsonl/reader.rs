@@ -41,11 +41,19 @@ fn read_shared(text: &str, threads: usize) -> Result<Vec<Found>, Unread> {
     let mut parts = parts(text, threads);
     let last = parts.pop().unwrap_or(0..text.len());
     let read = thread::scope(|scope| {
-        let read = |part: Range<usize>| move || read_part(text, part);
-        let others: Vec<_> = parts.into_iter().map(|it| scope.spawn(read(it))).collect();
-        let last = read(last)();
-        let died = |_| (0, Err((1, "reading it failed".to_owned())));
-        let others = others.into_iter().map(|it| it.join().unwrap_or_else(died));
+        let start = |part: Range<usize>| {
+            let thread = thread::Builder::new();
+            let theirs = part.clone();
+            let started = thread.spawn_scoped(scope, move || read_part(text, theirs));
+            (part, started)
+        };
+        let others: Vec<_> = parts.into_iter().map(start).collect();
+        let last = read_part(text, last);
+        let others = others.into_iter().map(|(part, started)| {
+            // Where the system has no thread left, or one died, we read its part ourselves.
+            let read = started.ok().and_then(|thread| thread.join().ok());
+            read.unwrap_or_else(|| read_part(text, part))
+        });
         others.chain([last]).collect::<Vec<_>>()
     });
     let mut found = Vec::new();
