@@ -1,0 +1,101 @@
+//! Answers by libgit2 alone, for branches and where no git is installed.
+
+use std::path::Path;
+
+use git2::{BranchType, ErrorCode, Repository, StatusOptions, SubmoduleIgnore, SubmoduleStatus};
+
+use super::status::{Entry, Status};
+
+/// Changes by libgit2 1.9, which takes files outside a sparse checkout for deleted ones and runs
+/// no filter programs.
+pub(super) fn approximate_status(repository: &Repository) -> Result<Status, git2::Error> {
+    let mut status = Status {
+        is_approximate: true,
+        ..Status::default()
+    };
+    let head = repository.find_reference("HEAD")?;
+    status.branch = head
+        .symbolic_target()?
+        .and_then(|name| name.strip_prefix("refs/heads/"))
+        .map(str::to_owned);
+    status.head = head_commit(repository)?.map(|id| id.to_string());
+    let mut options = StatusOptions::new();
+    options
+        .include_untracked(true)
+        .recurse_untracked_dirs(true)
+        .exclude_submodules(true);
+    for entry in repository.statuses(Some(&mut options))?.iter() {
+        let is_untracked = entry.status() == git2::Status::WT_NEW;
+        let entry_kind = if is_untracked {
+            Entry::Untracked
+        } else {
+            Entry::Tracked
+        };
+        status.insert(entry.path_bytes(), entry_kind);
+    }
+    for submodule in repository.submodules()? {
+        let path = submodule.path().to_string_lossy().replace('\\', "/");
+        let state = repository.submodule_status(&path, SubmoduleIgnore::Untracked)?;
+        if let Some(flags) = submodule_flags(state) {
+            status.insert(path.as_bytes(), Entry::Submodule(flags));
+        }
+    }
+    Ok(status)
+}
+
+/// As `git status` writes them; nothing for a submodule that is as the index wants it.
+fn submodule_flags(state: SubmoduleStatus) -> Option<String> {
+    let staged = SubmoduleStatus::INDEX_ADDED
+        | SubmoduleStatus::INDEX_DELETED
+        | SubmoduleStatus::INDEX_MODIFIED;
+    let moved = SubmoduleStatus::WD_MODIFIED | SubmoduleStatus::WD_DELETED;
+    let edited = SubmoduleStatus::WD_INDEX_MODIFIED | SubmoduleStatus::WD_WD_MODIFIED;
+    let letter = |flags, letter| if state.intersects(flags) { letter } else { '.' };
+    let is_change = state.intersects(staged | moved | edited);
+    is_change.then(|| format!("S{}{}.", letter(moved, 'C'), letter(edited, 'M')))
+}
+
+/// Nothing on a branch without commits.
+fn head_commit(repository: &Repository) -> Result<Option<git2::Oid>, git2::Error> {
+    match repository.head() {
+        Ok(head) => Ok(Some(head.peel_to_commit()?.id())),
+        Err(error) if error.code() == ErrorCode::UnbornBranch => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+pub(super) fn unmerged(
+    repository: &Repository,
+    names: &[String],
+) -> Result<Vec<String>, git2::Error> {
+    let head = head_commit(repository)?;
+    let mut unmerged = Vec::new();
+    for name in names {
+        let branch = match repository.find_branch(name, BranchType::Local) {
+            Ok(branch) => branch,
+            Err(error) if is_no_branch(&error) => continue,
+            Err(error) => return Err(error),
+        };
+        let tip = branch.into_reference().peel_to_commit()?.id();
+        let is_merged = match head {
+            Some(head) => head == tip || repository.graph_descendant_of(head, tip)?,
+            None => false,
+        };
+        if !is_merged {
+            unmerged.push(name.clone());
+        }
+    }
+    Ok(unmerged)
+}
+
+fn is_no_branch(error: &git2::Error) -> bool {
+    matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec)
+}
+
+pub(super) fn configured(dir: &Path, key: &str) -> Result<String, git2::Error> {
+    let config = match Repository::discover(dir) {
+        Ok(repository) => repository.config()?,
+        Err(_) => git2::Config::open_default()?,
+    };
+    config.get_string(key)
+}

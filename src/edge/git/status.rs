@@ -1,0 +1,138 @@
+//! What `git status` says of a work tree.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::{Clock, Error, Git, answered, command, too_long};
+
+/// What `git status` says, before anybody has looked at the files.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Status {
+    pub head: Option<String>,
+    pub branch: Option<String>,
+    /// By path, as bytes.
+    pub entries: BTreeMap<Vec<u8>, Entry>,
+    pub is_approximate: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    Untracked,
+    Tracked,
+    /// Not to be looked for on disk: behind a symbolic link there may be a file of that name.
+    Deleted,
+    /// With its flags.
+    Submodule(String),
+}
+
+const STATUS: [&str; 7] = [
+    "status",
+    "--porcelain=v2",
+    "--branch",
+    "-z",
+    "--no-ahead-behind",
+    // A moved file is a new one and a deleted one, and finding that out would read blobs.
+    "--no-renames",
+    "--ignore-submodules=untracked",
+];
+
+/// A list of changes longer than this, some hundred thousand paths, helps nobody.
+pub(super) const STATUS_BYTES_MAX: usize = 16 << 20;
+
+/// Changes by the git program.
+impl Git {
+    pub(super) fn status(
+        &self,
+        root: &Path,
+        clock: &Clock,
+        bytes_max: usize,
+    ) -> Result<Status, Error> {
+        // Whole directories only where naming each file in them would be too much.
+        for untracked in ["--untracked-files=all", "--untracked-files=normal"] {
+            let mut call = self
+                .call(self.stand(root), clock)
+                .args(STATUS)
+                .arg(untracked);
+            call.output_bytes_max = bytes_max;
+            let output = answered(call.run()?, &STATUS)?;
+            if !output.is_truncated {
+                return Status::parse(&output.stdout);
+            }
+        }
+        Err(too_long(&STATUS, bytes_max))
+    }
+
+    /// The root may lie elsewhere (`core.worktree`), where git would not find this repository.
+    fn stand<'a>(&'a self, root: &'a Path) -> &'a Path {
+        if root.join(".git").exists() {
+            root
+        } else {
+            &self.dir
+        }
+    }
+}
+
+impl Status {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Status, Error> {
+        let mut status = Status::default();
+        for record in bytes.split(|byte| *byte == 0).filter(|it| !it.is_empty()) {
+            if status.take(record).is_none() {
+                return Err(Error::Garbled {
+                    command: command(&STATUS),
+                    record: String::from_utf8_lossy(record).into_owned(),
+                });
+            }
+        }
+        Ok(status)
+    }
+
+    /// Takes in one record, or says by returning nothing that it is none.
+    fn take(&mut self, record: &[u8]) -> Option<()> {
+        let (kind, rest) = record.split_at_checked(2)?;
+        match kind {
+            b"# " => self.take_header(&String::from_utf8_lossy(rest)),
+            // XY, submodule, three modes (the last is the work tree's), two ids, path.
+            b"1 " => self.take_tracked(rest, 4, 8)?,
+            // XY, submodule, four modes, three ids, path.
+            b"u " => self.take_tracked(rest, 5, 10)?,
+            b"? " => self.insert(rest, Entry::Untracked),
+            b"! " => {}
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn take_header(&mut self, header: &str) {
+        let known = |value: &str, nothing: &str| (value != nothing).then(|| value.to_owned());
+        match header.split_once(' ') {
+            Some(("branch.oid", id)) => self.head = known(id, "(initial)"),
+            Some(("branch.head", name)) => self.branch = known(name, "(detached)"),
+            // Git's manual asks to skip headers that one does not know.
+            Some(_) | None => {}
+        }
+    }
+
+    fn take_tracked(&mut self, rest: &[u8], mode: usize, fields: usize) -> Option<()> {
+        let fields_found: Vec<&[u8]> = rest.splitn(fields, |byte| *byte == b' ').collect();
+        let path = *fields_found.get(fields - 1)?;
+        let entry = match (fields_found[mode], fields_found[1]) {
+            (b"000000", _) => Entry::Deleted,
+            (_, flags) if flags.starts_with(b"S") => {
+                Entry::Submodule(String::from_utf8_lossy(flags).into_owned())
+            }
+            _ => Entry::Tracked,
+        };
+        self.insert(path, entry);
+        Some(())
+    }
+
+    /// A file that was taken out of the index and left on disk is named twice, and is tracked.
+    pub(super) fn insert(&mut self, path: &[u8], entry: Entry) {
+        let path = path.strip_suffix(b"/").unwrap_or(path).to_vec();
+        let entry = match (self.entries.remove(&path), entry) {
+            (Some(Entry::Deleted), Entry::Untracked) => Entry::Tracked,
+            (_, entry) => entry,
+        };
+        self.entries.insert(path, entry);
+    }
+}
