@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::config::{self, Config, Sources, TrackerChoice};
-use crate::edge::git::Git;
+use crate::edge::git::{Git, path_from};
 use crate::edge::store::{self, Kept, Site, Store, StoreDir, Writer};
 use crate::edge::tracker::{self, KindChoice, Tracker};
 use crate::kernel::ledger::{
@@ -18,7 +18,7 @@ use crate::kernel::moment::Moment;
 use crate::kernel::snapshot::{Baseline, Fault, Git as GitState, Sensor};
 use crate::kernel::task::{Epic, Task, TaskId};
 use crate::render::{self, Rendered};
-use crate::survey;
+use crate::survey::{self, Edges, Spoken};
 
 /// Somebody's wish to have an epic guarded.
 pub struct Wish {
@@ -150,6 +150,27 @@ pub fn tracker_of(site: &Site) -> Result<Box<dyn Tracker>, Fault> {
     tracker::open(&workspace, kind).map_err(|error| survey::fault(Sensor::Tasks, &error))
 }
 
+/// The outside as a run sees it. Of git that is its own work tree, and the tracker's file
+/// wherever that lies.
+pub fn edges(site: &Site, words: Spoken, sources: Sources) -> Edges {
+    let tracker = tracker_of(site);
+    let git = match &tracker {
+        Ok(tracker) => git_of(&site.tree, tracker.as_ref()),
+        // What is unsaved does not matter while nobody knows what is done.
+        Err(_) => Git::at(&site.tree),
+    };
+    Edges {
+        tracker,
+        git,
+        words,
+        sources,
+    }
+}
+
+fn git_of(tree: &Path, tracker: &dyn Tracker) -> Git {
+    Git::at(tree).watching(tracker.files().tracker_file)
+}
+
 /// Where a run would stand: its directories, settings and tracker.
 struct Ground {
     tree: PathBuf,
@@ -223,7 +244,7 @@ impl Gathered {
     fn of(wish: &Wish) -> Result<Gathered, Error> {
         let id = plain_id(&wish.epic)?;
         let ground = Ground::of(&wish.dir, &wish.sources)?;
-        let git = Git::at(&ground.tree);
+        let git = git_of(&ground.tree, ground.tracker.as_ref());
         let (tasks, state) = read_both(ground.tracker.as_ref(), &git);
         let epic = match epic_of(&id, tasks, &ground, wish.now) {
             // The agent is there already, and the decision weighs the failure.
@@ -481,23 +502,15 @@ fn project_file(dir: &Path, root: Option<&Path>, workspace: &Path) -> PathBuf {
 }
 
 fn territory(ground: &Ground) -> Territory {
-    let inside = |path: &Path| {
-        let relative = path.strip_prefix(&ground.tree).ok()?;
-        let parts: Vec<_> = relative.iter().map(|part| part.to_string_lossy()).collect();
-        Some(parts.join("/"))
-    };
+    let name = |path: &Path| path_from(&ground.tree, path);
     let files = ground.tracker.files();
     let own = ground.workspace.join(".beadlock");
-    let folders = files
-        .not_work
-        .iter()
-        .chain([&own])
-        .filter_map(|path| inside(path))
-        .map(|path| path + "/");
-    let progress = inside(&ground.workspace.join("progress.txt"));
+    let folders = files.not_work.iter().chain([&own]);
+    let folders = folders.map(|path| name(path) + "/");
+    let progress = name(&ground.workspace.join("progress.txt"));
     Territory {
-        not_work: folders.chain(progress).collect(),
-        tracker_file: files.tracker_file.and_then(|path| inside(&path)),
+        not_work: folders.chain([progress]).collect(),
+        tracker_file: files.tracker_file.map(|path| name(&path)),
     }
 }
 

@@ -939,3 +939,57 @@ mod unix {
         assert_eq!(repo.tree().changes, [untracked("closed", "unreadable")]);
     }
 }
+
+#[test]
+fn a_watched_file_counts_wherever_its_work_tree_is() {
+    let world = World::new();
+    let repo = world.repository("repo");
+    repo.git(&["worktree", "add", "--quiet", "../side"]);
+    repo.write("dir/watched", "one\n");
+    repo.commit();
+    let side = world.at("side");
+    for git in [Git::at(&side.root), without_git(&side)] {
+        let read = |file: &str| {
+            let watching = git.clone().watching(Some(repo.root.join(file)));
+            tree(watching.read(LONG)).changes
+        };
+        assert_eq!(read("dir/watched"), []);
+        repo.write("dir/watched", "two\n");
+        repo.write("dir/new", "new\n");
+        assert_eq!(
+            read("dir/watched"),
+            [tracked("../repo/dir/watched", hash("two\n"))]
+        );
+        assert_eq!(
+            read("dir/new"),
+            [untracked("../repo/dir/new", hash("new\n"))]
+        );
+        repo.remove("dir/watched");
+        assert_eq!(
+            read("dir/watched"),
+            [tracked("../repo/dir/watched", "deleted")]
+        );
+        assert_eq!(read("no-such-folder/file"), []);
+        repo.git(&["checkout", "--quiet", "dir/watched"]);
+        repo.remove("dir/new");
+    }
+}
+
+#[test]
+fn a_watched_file_inside_the_work_tree_is_named_once() {
+    let world = World::new();
+    let repo = world.repository("repo");
+    repo.write("a", "two\n");
+    let watching = Git::at(&repo.root).watching(Some(repo.root.join("a")));
+    let changes = tree(watching.read(LONG)).changes;
+    assert_eq!(changes, [tracked("a", hash("two\n"))]);
+}
+
+#[test]
+fn a_watched_file_without_a_repository_has_no_changes() {
+    let world = World::new();
+    let repo = world.repository("repo");
+    fs::write(world.dir.join("file"), "x").unwrap();
+    let watching = Git::at(&repo.root).watching(Some(world.dir.join("file")));
+    assert_eq!(tree(watching.read(LONG)).changes, []);
+}

@@ -4,6 +4,7 @@
 
 mod content;
 mod library;
+mod outside;
 mod place;
 mod status;
 mod unfinished;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use super::process::{self, Call, Output};
 use crate::kernel::snapshot::{self, WorkTree};
+pub use outside::path_from;
 use status::STATUS_BYTES_MAX;
 
 /// Git, asked from one directory.
@@ -22,6 +24,7 @@ use status::STATUS_BYTES_MAX;
 pub struct Git {
     dir: PathBuf,
     program: OsString,
+    watched: Option<PathBuf>,
 }
 
 /// Where a directory lies within its repository.
@@ -92,7 +95,16 @@ impl Git {
         Git {
             dir: dir.into(),
             program: "git".into(),
+            watched: None,
         }
+    }
+
+    /// Reads the change of one more file, if it lies outside of the work tree: a tracker in
+    /// another one, which has to be saved all the same.
+    #[must_use]
+    pub fn watching(mut self, file: Option<PathBuf>) -> Git {
+        self.watched = file;
+        self
     }
 
     /// Another git than the first on the path.
@@ -113,15 +125,14 @@ impl Git {
             return Ok(snapshot::Git::NoWorkTree);
         };
         let answer = self.status(root, &clock, STATUS_BYTES_MAX);
-        let status = match (answer, &found.repository) {
-            (Err(Error::Process(process::Error::NotFound { .. })), Some(repository)) => {
-                library::approximate_status(repository).map_err(|source| self.library(source))?
-            }
-            (answer, _) => answer?,
-        };
+        let status = self.or_approximate(answer, &found)?;
+        let mut changes = self.changes(root, &status, &clock)?;
+        if let Some(file) = &self.watched {
+            changes.extend(self.change_outside(root, file, &clock)?);
+        }
         Ok(snapshot::Git::Tree(WorkTree {
             unfinished: self.unfinished(&found, &clock)?.map(str::to_owned),
-            changes: self.changes(root, &status, &clock)?,
+            changes,
             head: status.head,
             branch: status.branch,
             is_approximate: status.is_approximate,

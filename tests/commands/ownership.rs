@@ -54,7 +54,39 @@ fn a_linked_worktree_shares_the_run_and_the_tracker() {
     scene.stop().blocks("open_work");
     // Closed in the main work tree's tracker, which is the one that counts.
     scene.set_status(1, "closed");
+    scene.commit_all("done");
     scene.stop().allows("complete");
+}
+
+#[test]
+fn from_a_linked_worktree_the_tracker_of_the_main_one_must_be_committed_too() {
+    let scene = Scene::with_tasks(1);
+    scene.git(&["worktree", "add", "-q", "../linked"]);
+    let linked = scene.root.parent().unwrap().join("linked");
+    scene.write("notes", "the person's own, in the main work tree");
+    let start = ["start", EPIC, "--session", SESSION];
+    assert_eq!(scene.beadlock(&start).dir(&linked).done().status, 0);
+    scene.set_status(1, "closed");
+    let reason = scene.stop().dir(&linked).blocks("unsaved_work");
+    assert!(
+        reason.contains("../project/.beads/issues.jsonl"),
+        "{reason}"
+    );
+    assert!(!reason.contains("notes"), "{reason}");
+    scene.git(&["commit", "-q", "-m", "done", ".beads/issues.jsonl"]);
+    scene.stop().dir(&linked).allows("complete");
+}
+
+#[test]
+fn from_a_linked_worktree_a_tracker_that_git_does_not_track_holds_nobody() {
+    let scene = Scene::repository();
+    scene.git(&["worktree", "add", "-q", "../linked"]);
+    scene.rows(&[epic_row(), task_row(1, "open")]);
+    let linked = scene.root.parent().unwrap().join("linked");
+    let start = ["start", EPIC, "--session", SESSION];
+    assert_eq!(scene.beadlock(&start).dir(&linked).done().status, 0);
+    scene.set_status(1, "closed");
+    scene.stop().dir(&linked).allows("complete");
 }
 
 #[test]

@@ -8,7 +8,6 @@ use super::Reply;
 use crate::arm::{self, Armed, How, Wish};
 use crate::cli::ambient::{actor, now, sources};
 use crate::edge::agent::{Ambient, Answer, Event};
-use crate::edge::git::Git;
 use crate::edge::store::{Bound, Error, Kept, Record, Site, Store, StoreDir, Told, Writer};
 use crate::kernel::ledger::{By, Run, State};
 use crate::kernel::policy::Policy;
@@ -225,12 +224,7 @@ fn edges(site: &Site, event: &Event, ambient: &Ambient) -> Edges {
     };
     let mut sources = sources(ambient, &[]);
     sources.project = Some(site.project_file.clone());
-    Edges {
-        tracker: arm::tracker_of(site),
-        git: Git::at(&site.tree),
-        words,
-        sources,
-    }
+    arm::edges(site, words, sources)
 }
 
 fn baseline(store: &mut Store, run: &Run) -> Reading<crate::kernel::snapshot::Baseline> {

@@ -9,12 +9,11 @@ use crate::arm::{self, How, Wish};
 use crate::cli::ambient::{actor, now, sources};
 use crate::cli::start::refusal;
 use crate::edge::agent::{Ambient, Answer, Event};
-use crate::edge::git::Git;
 use crate::edge::store::{Error, Kept, Store, StoreDir};
 use crate::kernel::judge::may_be_conversation;
 use crate::kernel::ledger::{Asked, By, Fingerprint, PromptKind, Run, State};
 use crate::render;
-use crate::survey::{self, Edges, Spoken};
+use crate::survey::{self, Spoken};
 
 /// Claude Code ends a turn by itself after this many blocks without a tool call.
 const AGENT_CAP: u32 = 8;
@@ -163,11 +162,7 @@ fn before(kept: &Kept, kind: PromptKind, event: &Event, ambient: &Ambient) -> Fi
         return Fingerprint::default();
     }
     let deadline = Instant::now() + Duration::from_secs(survey::SENSOR_SECONDS_MAX);
-    let edges = Arc::new(Edges {
-        tracker: arm::tracker_of(&kept.site),
-        git: Git::at(&kept.site.tree),
-        words: Spoken::Nowhere,
-        sources: sources(ambient, &[]),
-    });
+    let sources = sources(ambient, &[]);
+    let edges = Arc::new(arm::edges(&kept.site, Spoken::Nowhere, sources));
     survey::fingerprint(&edges, &kept.run, now(), deadline)
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Clock, Error, Git, answered, command, too_long};
+use super::place::Found;
+use super::{Clock, Error, Git, answered, command, library, too_long};
+use crate::edge::process;
 
 /// What `git status` says, before anybody has looked at the files.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -25,7 +27,7 @@ pub(super) enum Entry {
     Submodule(String),
 }
 
-const STATUS: [&str; 7] = [
+pub(super) const STATUS: [&str; 7] = [
     "status",
     "--porcelain=v2",
     "--branch",
@@ -60,6 +62,20 @@ impl Git {
             }
         }
         Err(too_long(&STATUS, bytes_max))
+    }
+
+    /// The git program's answer, or libgit2's where there is no such program.
+    pub(super) fn or_approximate(
+        &self,
+        answer: Result<Status, Error>,
+        found: &Found,
+    ) -> Result<Status, Error> {
+        match (answer, &found.repository) {
+            (Err(Error::Process(process::Error::NotFound { .. })), Some(repository)) => {
+                library::approximate_status(repository).map_err(|source| self.library(source))
+            }
+            (answer, _) => answer,
+        }
     }
 
     /// The root may lie elsewhere (`core.worktree`), where git would not find this repository.
