@@ -9,7 +9,7 @@ use std::path::Path;
 use tera::{Context, Tera};
 
 use crate::edge::tracker::Commands;
-use crate::kernel::ledger::{Outcome, Run};
+use crate::kernel::ledger::{Outcome, Run, State};
 use crate::kernel::policy::Policy;
 use crate::kernel::snapshot::Fault;
 use crate::kernel::task::{Cause, TaskId};
@@ -206,7 +206,12 @@ pub fn allow(allow: &Allow, run: Option<&Run>) -> Option<String> {
             "Beadlock: {epic} ended unchecked; not done are {}, but their check is switched off.",
             ids_named(ids)
         ),
-        Allow::Complete => format!("Beadlock: {epic} is complete after {cycles} cycles."),
+        Allow::Complete => {
+            format!(
+                "Beadlock: {epic} is complete after {}.",
+                counted(cycles, "cycle")
+            )
+        }
         Allow::MaxCycles => format!(
             "Beadlock let {epic} go: the limit of cycles (max_cycles) is spent after {cycles}. The run is over; `beadlock start {epic} --session ID` begins another."
         ),
@@ -224,8 +229,19 @@ pub fn allow(allow: &Allow, run: Option<&Run>) -> Option<String> {
     })
 }
 
+/// Where a line about a run is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// In another session, or in none.
+    Elsewhere,
+    /// In the run's own session, which is still there.
+    OwnSession,
+    /// Together with a prompt that has just woken the run.
+    Waker,
+}
+
 /// One line about a run that changed where nobody could see it.
-pub fn owed(run: &Run) -> String {
+pub fn owed(run: &Run, reader: Reader) -> String {
     let epic = shown(run.epic.as_str());
     let why = match run.outcome {
         Some(Outcome::SessionOver) => "its session ended while work remained",
@@ -234,22 +250,38 @@ pub fn owed(run: &Run) -> String {
         Some(other) => other.name(),
         None => "it is open",
     };
-    let next = if run.outcome == Some(Outcome::SessionOver) {
+    let next = match (run.state, reader) {
+        (State::Ended, _) => format!("`beadlock start {epic} --session ID` begins another run"),
+        (State::Waiting, Reader::Waker) => "your prompt goes on with it".to_owned(),
+        (State::Waiting, Reader::OwnSession) => {
+            "the next prompt here goes on with it, `beadlock abort` ends it".to_owned()
+        }
         // Its session may be gone for good: waking the run there would guard nobody.
-        format!(
-            "type `/run-tasks {epic}` in the session that is to go on, `beadlock abort` ends it"
-        )
-    } else if run.is_over() {
-        format!("`beadlock start {epic} --session ID` begins another run")
-    } else {
-        format!(
+        (State::Waiting, Reader::Elsewhere) if run.outcome == Some(Outcome::SessionOver) => {
+            format!(
+                "type `/run-tasks {epic}` in the session that is to go on, `beadlock abort` ends it"
+            )
+        }
+        (State::Active | State::Waiting | State::Stale | State::Paused, _) => format!(
             "type `/run-tasks {epic}` or `beadlock resume` to go on, `beadlock abort` to end it"
-        )
+        ),
+    };
+    let state = match reader {
+        Reader::Waker => "was",
+        Reader::Elsewhere | Reader::OwnSession => "is",
     };
     format!(
-        "Beadlock: the run on {epic} is {} ({why}); {next}.",
+        "Beadlock: the run on {epic} {state} {} ({why}); {next}.",
         run.state.name()
     )
+}
+
+/// A number and what is counted.
+pub fn counted(count: u32, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
 }
 
 fn need_named(need: &Need) -> String {
@@ -258,11 +290,13 @@ fn need_named(need: &Need) -> String {
             format!("The agent said {}.", shown(tag))
         }
         Need::Said { tag, lines } => {
-            format!(
-                "The agent said {}: {}.",
-                shown(tag),
-                bounded(&lines.join(" "), 400)
-            )
+            let said = bounded(&lines.join(" "), 400);
+            let end = if said.ends_with(['.', '!', '?', '…']) {
+                ""
+            } else {
+                "."
+            };
+            format!("The agent said {}: {said}{end}", shown(tag))
         }
         Need::Shrunk(ids) => format!(
             "Tasks left the epic without being closed: {}.",

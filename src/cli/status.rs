@@ -14,6 +14,7 @@ use crate::edge::store::{Kept, Store, StoreDir};
 use crate::kernel::ledger::{Outcome, Run, State};
 use crate::kernel::moment::Moment;
 use crate::kernel::task::{Counts, Epic};
+use crate::render::counted;
 use crate::survey;
 
 /// Show where the run stands
@@ -179,8 +180,8 @@ impl<'a> View<'a> {
         }
         if run.counters.turns_cut > 0 {
             lines.push(format!(
-                "         {} turns ended although they were held",
-                run.counters.turns_cut
+                "         {} ended although the agent was held",
+                counted(run.counters.turns_cut, "turn")
             ));
         }
         if let Some(next) = next_step(run) {
@@ -193,6 +194,11 @@ impl<'a> View<'a> {
 fn next_step(run: &Run) -> Option<String> {
     match run.state {
         State::Active => Some("`beadlock pause` or `beadlock abort` lets the agent go".to_owned()),
+        // Whoever opened it may have closed it for good.
+        State::Waiting if run.outcome == Some(Outcome::SessionOver) => Some(format!(
+            "type `/run-tasks {}` in the session that is to go on; `beadlock abort` ends it",
+            run.epic
+        )),
         State::Waiting => {
             Some("type into the session, or `beadlock resume`; `beadlock abort` ends it".to_owned())
         }

@@ -52,6 +52,8 @@ fn a_linked_worktree_shares_the_run_and_the_tracker() {
         .set("cwd", json!(linked))
         .blocks("open_work");
     scene.stop().blocks("open_work");
+    let status = scene.beadlock(&["status", "--json"]).dir(&linked).done();
+    assert_eq!(status.json()["store"], json!(scene.path(".git/beadlock")));
     // Closed in the main work tree's tracker, which is the one that counts.
     scene.set_status(1, "closed");
     scene.commit_all("done");

@@ -46,6 +46,28 @@ fn a_session_that_ends_leaves_its_run_waiting_and_the_next_one_tells() {
 }
 
 #[test]
+fn what_to_type_depends_on_where_it_is_read() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene.hook("session-end", &scene.payload(END));
+    let status = scene.beadlock(&["status"]).done().stdout;
+    let next = "next     type `/run-tasks bd-x7y8` in the session that is to go on";
+    assert!(status.contains(next), "{status}");
+    // Resumed, the run's own session needs no command.
+    let told = scene.hook("session-start", &scene.payload(RESUME)).json();
+    let told = told["systemMessage"].as_str().unwrap();
+    assert!(
+        told.contains("the next prompt here goes on with it"),
+        "{told}"
+    );
+    scene.beadlock(&["pause"]).done();
+    scene.edit_run(|run| run.told.is_owed = true);
+    let told = scene.prompt("p2", "hello").tells();
+    assert!(told.contains("bd-x7y8 is paused"), "{told}");
+    assert!(told.contains("`beadlock resume` to go on"), "{told}");
+}
+
+#[test]
 fn a_turn_that_dies_of_an_error_leaves_the_run_waiting() {
     let scene = Scene::with_tasks(1);
     scene.start(SESSION);
@@ -54,7 +76,8 @@ fn a_turn_that_dies_of_an_error_leaves_the_run_waiting() {
     assert_eq!(scene.run().state.name(), "waiting");
     // The next prompt in that session tells, and wakes it.
     let told = scene.prompt("p2", "try again").tells();
-    assert!(told.contains(EPIC), "{told}");
+    assert!(told.contains("bd-x7y8 was waiting"), "{told}");
+    assert!(told.contains("your prompt goes on with it"), "{told}");
     scene.write("x", "y");
     scene
         .stop()

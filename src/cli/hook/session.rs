@@ -6,7 +6,7 @@ use crate::cli::ambient::now;
 use crate::edge::agent::{Answer, Began, Event};
 use crate::edge::store::{Error, Kept, Store, StoreDir};
 use crate::kernel::ledger::State;
-use crate::render;
+use crate::render::{self, Reader};
 
 /// How many runs one line each is spent on.
 const LINES_MAX: usize = 3;
@@ -32,7 +32,16 @@ fn greet(dir: &StoreDir, event: &Event) -> Result<Reply, Error> {
         .take(LINES_MAX)
         .collect();
     let tell = (!owed.is_empty()).then(|| {
-        let lines: Vec<String> = owed.iter().map(|kept| render::owed(&kept.run)).collect();
+        let line = |kept: &&Kept| {
+            let is_own = Some(&kept.run.session) == event.session.as_ref();
+            let reader = if is_own {
+                Reader::OwnSession
+            } else {
+                Reader::Elsewhere
+            };
+            render::owed(&kept.run, reader)
+        };
+        let lines: Vec<String> = owed.iter().map(line).collect();
         lines.join("\n")
     });
     if event.stop.is_interactive && !owed.is_empty() {
@@ -90,7 +99,7 @@ pub fn ended(event: &Event) -> Reply {
     });
     match left {
         Ok(None) => Reply::silence(),
-        Ok(Some(run)) => Reply::aside(render::owed(&run)),
+        Ok(Some(run)) => Reply::aside(render::owed(&run, Reader::Elsewhere)),
         Err(error) => Reply::aside(format!("beadlock: {error}")),
     }
 }

@@ -14,7 +14,7 @@ use crate::kernel::policy::Policy;
 use crate::kernel::snapshot::{Fault, Git as GitState, Reading, Snapshot};
 use crate::kernel::verdict::{self, Row, Verdict};
 use crate::kernel::{brake, judge, wanted};
-use crate::render;
+use crate::render::{self, Reader};
 use crate::survey::{self, Edges, Spoken};
 
 /// How often a stop may be overtaken by another one of the same run before it is decided blind.
@@ -85,7 +85,8 @@ fn owed_lines(store: &mut Store, run: &Run) -> Result<Vec<String>, Error> {
         }
         Ok(())
     })?;
-    Ok(owed.iter().map(|kept| render::owed(&kept.run)).collect())
+    let line = |kept: &Kept| render::owed(&kept.run, Reader::OwnSession);
+    Ok(owed.iter().map(line).collect())
 }
 
 /// Whose stop this is.
@@ -407,7 +408,9 @@ fn reply(verdict: &Verdict, kept: Option<&Kept>, event: &Event) -> Reply {
             let before = kept.map(|kept| &kept.run);
             let text = match render::allow(allow, verdict.run.as_ref().or(before)) {
                 Some(text) => Some(text),
-                None => before.filter(|run| owes_here(run, event)).map(render::owed),
+                None => before
+                    .filter(|run| owes_here(run, event))
+                    .map(|run| render::owed(run, Reader::OwnSession)),
             };
             match text {
                 Some(text) => told(text, event),

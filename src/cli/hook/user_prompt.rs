@@ -12,7 +12,7 @@ use crate::edge::agent::{Ambient, Answer, Event};
 use crate::edge::store::{Error, Kept, Store, StoreDir};
 use crate::kernel::judge::may_be_conversation;
 use crate::kernel::ledger::{Asked, By, Fingerprint, PromptKind, Run, State};
-use crate::render;
+use crate::render::{self, Reader};
 use crate::survey::{self, Spoken};
 
 /// Claude Code ends a turn by itself after this many blocks without a tool call.
@@ -86,7 +86,7 @@ fn run_tasks(arguments: &str, session: &str, event: &Event, ambient: &Ambient) -
         }
         Err(error) => {
             let refusal = refusal(&error);
-            let hint = refusal.hint.map(|hint| format!(" {hint}."));
+            let hint = refusal.hint.map(|hint| format!(" Hint: {hint}."));
             refused(format!(
                 "Beadlock: {}.{}",
                 refusal.what,
@@ -121,17 +121,24 @@ fn note(
     if !is_listening {
         return Ok(Reply::silence());
     }
-    store.write(|writer| {
+    let reader = store.write(|writer| {
         let Some(mut newest) = writer.run_of_session(session)? else {
-            return Ok(());
+            return Ok(Reader::OwnSession);
         };
+        let was_awake = newest.run.state == State::Active;
         newest.run.prompted(asked, now());
         if event.stop.is_interactive {
             newest.run.told.is_owed = false;
         }
-        writer.save(&newest.run)
+        writer.save(&newest.run)?;
+        let is_awake = newest.run.state == State::Active;
+        Ok(if is_awake && !was_awake {
+            Reader::Waker
+        } else {
+            Reader::OwnSession
+        })
     })?;
-    Ok(match line(&before, event) {
+    Ok(match line(&before, reader, event) {
         Some(text) => Reply {
             answer: Answer::Tell(text),
             aside: None,
@@ -141,11 +148,11 @@ fn note(
 }
 
 /// What the person did not see yet.
-fn line(before: &Run, event: &Event) -> Option<String> {
+fn line(before: &Run, reader: Reader, event: &Event) -> Option<String> {
     if !event.stop.is_interactive {
         None
     } else if before.told.is_owed {
-        Some(render::owed(before))
+        Some(render::owed(before, reader))
     } else if before.state == State::Active && before.turn.blocks >= AGENT_CAP {
         Some(format!(
             "Beadlock: the last turn ended by the agent's own cap after {} blocks in a row, not by Beadlock. {} is still open.",

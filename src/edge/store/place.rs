@@ -3,7 +3,7 @@
 //! never sees it; in `.beadlock/` where there is no git.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// A store's directory, whether or not it is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,8 +100,26 @@ fn common_git_dir(dot_git: &Path) -> Option<PathBuf> {
     let text = fs::read_to_string(dot_git).ok()?;
     let git_dir = beside.join(text.strip_prefix("gitdir:")?.trim());
     match fs::read_to_string(git_dir.join("commondir")) {
-        Ok(common) => Some(git_dir.join(common.trim())),
+        Ok(common) => Some(plain_path(&git_dir.join(common.trim()))),
         Err(_) => Some(git_dir),
+    }
+}
+
+/// Without `..`, for people to read; as it is where that would lead elsewhere.
+fn plain_path(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    if plain.join("HEAD").exists() {
+        plain
+    } else {
+        path.to_owned()
     }
 }
 
