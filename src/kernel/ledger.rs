@@ -1,18 +1,22 @@
 //! A run, and what one event leaves for the next: counters, streaks, the turn and its prompt,
 //! the roster, and the fingerprints by which progress is told from going to and fro.
 
+mod fingerprint;
+mod outcome;
+mod turn;
+
 use std::collections::BTreeSet;
 
 use foldhash::{HashMap, HashSet};
 
 use super::moment::Moment;
 use super::policy::Policy;
-use super::snapshot::{Change, Git};
+use super::snapshot::Change;
 use super::task::{Claim, Epic, EpicTask, Stage, TaskId};
 use super::verdict::Row;
-
-/// The agent's own name for a prompt; the same in every event of one turn.
-pub type PromptId = String;
+pub use fingerprint::Fingerprint;
+pub use outcome::{Outcome, State};
+pub use turn::{Asked, Prompt, PromptId, PromptKind, Turn};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -45,101 +49,6 @@ pub struct Run {
     /// Background work that the agent has been let go for.
     pub background: BTreeSet<String>,
     pub told: Told,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    Active,
-    Waiting,
-    Stale,
-    Paused,
-    Ended,
-}
-
-impl State {
-    pub const ALL: [State; 5] = [
-        State::Active,
-        State::Waiting,
-        State::Stale,
-        State::Paused,
-        State::Ended,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Active => "active",
-            State::Waiting => "waiting",
-            State::Stale => "stale",
-            State::Paused => "paused",
-            State::Ended => "ended",
-        }
-    }
-}
-
-/// Why a run waits, or how it ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    Complete,
-    NeedsHuman,
-    Deadlocked,
-    Checkpoint,
-    Empty,
-    Unchecked,
-    MaxCycles,
-    NoProgress,
-    /// A person ended it.
-    Aborted,
-    /// The agent ended it from inside.
-    Abandoned,
-    /// Another epic took its session.
-    Replaced,
-    /// Its session ended, failed or was cleared.
-    SessionOver,
-    /// A person paused it.
-    Paused,
-    /// The agent paused it from inside.
-    PausedByAgent,
-    Stale,
-}
-
-impl Outcome {
-    pub const ALL: [Outcome; 15] = [
-        Outcome::Complete,
-        Outcome::NeedsHuman,
-        Outcome::Deadlocked,
-        Outcome::Checkpoint,
-        Outcome::Empty,
-        Outcome::Unchecked,
-        Outcome::MaxCycles,
-        Outcome::NoProgress,
-        Outcome::Aborted,
-        Outcome::Abandoned,
-        Outcome::Replaced,
-        Outcome::SessionOver,
-        Outcome::Paused,
-        Outcome::PausedByAgent,
-        Outcome::Stale,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Complete => "complete",
-            Outcome::NeedsHuman => "needs_human",
-            Outcome::Deadlocked => "deadlocked",
-            Outcome::Checkpoint => "checkpoint",
-            Outcome::Empty => "empty",
-            Outcome::Unchecked => "unchecked",
-            Outcome::MaxCycles => "max_cycles",
-            Outcome::NoProgress => "no_progress",
-            Outcome::Aborted => "aborted",
-            Outcome::Abandoned => "abandoned",
-            Outcome::Replaced => "replaced",
-            Outcome::SessionOver => "session_over",
-            Outcome::Paused => "paused",
-            Outcome::PausedByAgent => "paused_by_agent",
-            Outcome::Stale => "stale",
-        }
-    }
 }
 
 /// Paths, relative to the work tree, that the run's own machinery writes.
@@ -219,181 +128,6 @@ pub struct Told {
     pub switched_off: bool,
     /// Something happened where nobody could see it; the next event that can show a line does.
     pub is_owed: bool,
-}
-
-/// The agent's time from a prompt (or the run's start) to the stop that is let go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// Claims made since then are this run's, whatever name they carry. The turn's beginning, or
-    /// that of an earlier turn whose claims nobody has looked at yet.
-    pub claims_since: Moment,
-    pub prompt: Option<Prompt>,
-    /// A stop of this turn was judged already.
-    pub is_judged: bool,
-    /// Blocks in this turn; back to none once it is let go.
-    pub blocks: u32,
-    /// It was let go, and the tasks were read then.
-    pub is_settled: bool,
-}
-
-impl Turn {
-    pub fn begun(now: Moment, prompt: Option<Prompt>) -> Turn {
-        Turn {
-            claims_since: now,
-            prompt,
-            is_judged: false,
-            blocks: 0,
-            is_settled: false,
-        }
-    }
-
-    fn next(&self, now: Moment, prompt: Option<Prompt>) -> Turn {
-        let mut next = Turn::begun(now, prompt);
-        if !self.is_settled {
-            next.claims_since = self.claims_since;
-        }
-        next
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prompt {
-    pub id: Option<PromptId>,
-    pub kind: PromptKind,
-    /// Milliseconds between the run's event before it and this prompt.
-    pub quiet_before: i64,
-    /// It woke the run.
-    pub woke: bool,
-    /// The first prompt of the run: its marching orders.
-    pub is_first: bool,
-    pub before: Fingerprint,
-}
-
-/// A prompt as a hook reports it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
-    pub id: Option<PromptId>,
-    pub kind: PromptKind,
-    pub is_interactive: bool,
-    pub before: Fingerprint,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PromptKind {
-    /// Words that somebody typed.
-    Person,
-    /// A command that somebody typed.
-    Command,
-    /// The command that arms a run.
-    RunTasks,
-    /// The agent's own machinery: a background task that came to its end.
-    Machine,
-    /// No hook reported it; it is dated by its first stop.
-    Unreported,
-}
-
-impl PromptKind {
-    pub const ALL: [PromptKind; 5] = [
-        PromptKind::Person,
-        PromptKind::Command,
-        PromptKind::RunTasks,
-        PromptKind::Machine,
-        PromptKind::Unreported,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            PromptKind::Person => "person",
-            PromptKind::Command => "command",
-            PromptKind::RunTasks => "run_tasks",
-            PromptKind::Machine => "machine",
-            PromptKind::Unreported => "unreported",
-        }
-    }
-
-    pub fn is_typed(self) -> bool {
-        match self {
-            PromptKind::Person | PromptKind::Command | PromptKind::RunTasks => true,
-            PromptKind::Machine | PromptKind::Unreported => false,
-        }
-    }
-}
-
-/// What the work looked like. A part that could not be read is missing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fingerprint {
-    pub tasks: Option<u128>,
-    pub head: Option<u128>,
-    pub tracked: Option<u128>,
-    pub untracked: Option<u128>,
-}
-
-impl Fingerprint {
-    pub fn of(epic: Option<&Epic>, git: Option<&Git>, territory: &Territory) -> Fingerprint {
-        let changes = |is_untracked: bool| {
-            let all = match git? {
-                Git::NoRepository | Git::NoWorkTree => &[][..],
-                Git::Tree(tree) => &tree.changes,
-            };
-            let mut pairs: Vec<(&str, &str)> = all
-                .iter()
-                .filter(|change| change.is_untracked == is_untracked)
-                .filter(|change| territory.is_work(change) && !territory.is_tracker(change))
-                .map(|change| (change.path.as_str(), change.content.as_str()))
-                .collect();
-            // Readers differ in their order.
-            pairs.sort_unstable();
-            Some(digest(pairs.into_iter().flat_map(|(a, b)| [a, b])))
-        };
-        let head = |git: &Git| match git {
-            Git::NoRepository => digest(["no repository"]),
-            Git::NoWorkTree => digest(["no work tree"]),
-            Git::Tree(tree) => digest([tree.head.as_deref().unwrap_or("no commit")]),
-        };
-        let states = |epic: &Epic| {
-            // A sum does not see the order: a changed priority alone is no change of state.
-            let state = |task: &EpicTask| digest([task.id.as_str(), task.status.name()]);
-            epic.tasks.iter().map(state).fold(0, u128::wrapping_add)
-        };
-        Fingerprint {
-            tasks: epic.map(states),
-            head: git.map(head),
-            tracked: changes(false),
-            untracked: changes(true),
-        }
-    }
-
-    /// What progress is measured by; nothing if tracker or git could not be read.
-    pub fn progress(&self) -> Option<u128> {
-        let parts = [self.tasks?, self.head?, self.tracked?].map(|part| part.to_string());
-        Some(digest(parts.iter().map(String::as_str)))
-    }
-
-    /// Whether anything differs for certain. What could not be read has not moved.
-    pub fn has_moved_since(&self, before: &Fingerprint) -> bool {
-        let differs = |now: Option<u128>, then: Option<u128>| matches!((now, then), (Some(now), Some(then)) if now != then);
-        differs(self.tasks, before.tasks)
-            || differs(self.head, before.head)
-            || differs(self.tracked, before.tracked)
-            || differs(self.untracked, before.untracked)
-    }
-}
-
-/// In the manner of FNV-1a, eight bytes at a time, over the parts with their lengths. Kept with
-/// runs, so it must never change; the standard library's hasher makes no such promise.
-fn digest<'a>(parts: impl IntoIterator<Item = &'a str>) -> u128 {
-    const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    let step = |hash: u128, word: u64| (hash ^ u128::from(word)).wrapping_mul(PRIME);
-    let word = |chunk: &[u8]| {
-        let mut bytes = [0; 8];
-        bytes[..chunk.len()].copy_from_slice(chunk);
-        u64::from_le_bytes(bytes)
-    };
-    parts.into_iter().fold(OFFSET, |hash, part| {
-        let hash = part.as_bytes().chunks(8).map(word).fold(hash, step);
-        step(hash, part.len() as u64)
-    })
 }
 
 /// Who asks: the person, or the agent from inside the held session.
