@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod git;
+mod git_place;
 pub mod process;
 pub mod store;
 pub mod tracker;

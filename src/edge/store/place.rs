@@ -3,7 +3,9 @@
 //! never sees it; in `.beadlock/` where there is no git.
 
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use crate::edge::git_place::GitPlace;
 
 /// A store's directory, whether or not it is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +70,7 @@ impl StoreDir {
 pub fn store_dir_at(root: &Path) -> StoreDir {
     let inside_git = root
         .ancestors()
-        .find_map(|dir| common_git_dir(&dir.join(".git")).or_else(|| bare_git_dir(dir)));
+        .find_map(|dir| common_git_dir(dir).or_else(|| bare_git_dir(dir)));
     match inside_git {
         Some(git) => StoreDir(git.join(INSIDE_GIT)),
         None => StoreDir(root.join(WITHOUT_GIT)),
@@ -83,44 +85,16 @@ fn mark_name(session: &str) -> String {
 
 fn candidates(from: &[PathBuf]) -> impl Iterator<Item = StoreDir> + '_ {
     from.iter().flat_map(|dir| dir.ancestors()).flat_map(|dir| {
-        let git = common_git_dir(&dir.join(".git")).map(|git| git.join(INSIDE_GIT));
+        let git = common_git_dir(dir).map(|git| git.join(INSIDE_GIT));
         let bare = bare_git_dir(dir).map(|git| git.join(INSIDE_GIT));
         let plain = Some(dir.join(WITHOUT_GIT));
         [git, bare, plain].into_iter().flatten().map(StoreDir)
     })
 }
 
-/// The directory that all work trees of a repository share, given the `.git` of one of them.
-fn common_git_dir(dot_git: &Path) -> Option<PathBuf> {
-    let metadata = fs::metadata(dot_git).ok()?;
-    if metadata.is_dir() {
-        return Some(dot_git.to_owned());
-    }
-    let beside = dot_git.parent()?;
-    let text = fs::read_to_string(dot_git).ok()?;
-    let git_dir = beside.join(text.strip_prefix("gitdir:")?.trim());
-    match fs::read_to_string(git_dir.join("commondir")) {
-        Ok(common) => Some(plain_path(&git_dir.join(common.trim()))),
-        Err(_) => Some(git_dir),
-    }
-}
-
-/// Without `..`, for people to read; as it is where that would lead elsewhere.
-fn plain_path(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    if plain.join("HEAD").exists() {
-        plain
-    } else {
-        path.to_owned()
-    }
+/// The directory that all work trees of a repository share, given the root of one of them.
+fn common_git_dir(work_tree: &Path) -> Option<PathBuf> {
+    GitPlace::at(work_tree).map(|place| place.common)
 }
 
 /// A directory that is itself a git directory: a bare repository, or the inside of a `.git`.

@@ -3,7 +3,6 @@
 
 mod error;
 pub mod jsonl;
-mod place;
 mod row;
 mod stamp;
 mod workspace;

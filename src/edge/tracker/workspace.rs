@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::place::{GitPlace, read_small};
+use crate::edge::git_place::{GitPlace, read_small};
 use crate::kernel::task::TaskId;
 
 /// A folder with a tracker in it, or where one would be made.

@@ -53,7 +53,7 @@ pub(super) fn is_lone_tag(text: &str) -> bool {
     Tag::at(text, 0, text.len()).is_some_and(|tag| tag.is_html && is_blank(&text[tag.end..]))
 }
 
-pub(super) fn is_among(name: &str, names: &[&str]) -> bool {
+fn is_among(name: &str, names: &[&str]) -> bool {
     names.iter().any(|other| name.eq_ignore_ascii_case(other))
 }
 

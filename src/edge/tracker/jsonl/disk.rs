@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::edge::git_place::GitPlace;
 use crate::edge::tracker::error::Error;
-use crate::edge::tracker::place::GitPlace;
 use crate::edge::tracker::{Token, Workspace};
 
 /// Half a gigabyte is a million long tasks; beyond it something else is meant.

@@ -1,4 +1,5 @@
-//! Git's places, found by looking at files: a lock and a workspace need no more of git than this.
+//! Git's places, found by looking at files: a lock, a store and a workspace need no more of git
+//! than this, and a stop that is nobody's must not cost more.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
