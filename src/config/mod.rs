@@ -4,6 +4,6 @@ mod file;
 mod parse;
 mod resolve;
 
-pub use file::TrackerChoice;
+pub use file::{StopHook, TrackerChoice};
 pub use parse::Error;
 pub use resolve::{Config, Sources, is_enabled};

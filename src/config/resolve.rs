@@ -32,6 +32,7 @@ pub struct Config {
 
 const PROMPTS_DEFAULT: &str = ".beadlock/prompts";
 const VARIABLE_PREFIX: &str = "BEADLOCK_";
+const ENABLED: &str = "enabled";
 
 impl Sources {
     pub fn resolve(&self) -> Result<Config, Error> {
@@ -70,13 +71,17 @@ impl Sources {
         Ok(parse::project(&path, &text)?.workflow.unwrap_or_default())
     }
 
+    /// Other variables of ours (`BEADLOCK_DISABLE`, `BEADLOCK_RUN`) are no settings.
     fn environment(&self) -> Result<StopHook, Error> {
+        self.environment_of(|key| StopHook::KEYS.contains(&key))
+    }
+
+    fn environment_of(&self, is_wanted: impl Fn(&str) -> bool) -> Result<StopHook, Error> {
         let mut layer = StopHook::default();
         for (name, value) in &self.environment {
             let key = name.strip_prefix(VARIABLE_PREFIX).unwrap_or(name);
             let key = key.to_ascii_lowercase();
-            // Other variables of ours (`BEADLOCK_DISABLE`, `BEADLOCK_RUN`) are no settings.
-            if StopHook::KEYS.contains(&key.as_str()) {
+            if is_wanted(&key) {
                 layer = parse::setting(name, &key, value)?.over(layer);
             }
         }
@@ -94,6 +99,15 @@ impl Sources {
                     what: "expected `key=value`".to_owned(),
                 });
             };
+            if key.trim() == ENABLED {
+                return Err(Error {
+                    source_name,
+                    line: None,
+                    what: "`enabled` is read afresh at every stop, so it cannot be set for a run; \
+                           put it into `project.yaml`, or do not start the run"
+                        .to_owned(),
+                });
+            }
             layer = parse::setting(&source_name, key.trim(), value)?.over(layer);
         }
         Ok(layer)
@@ -110,7 +124,8 @@ impl Sources {
 
 /// The one key that is read afresh at every stop.
 pub fn is_enabled(sources: &Sources) -> Result<bool, Error> {
-    let environment = sources.environment()?.enabled;
+    // A mistake in another variable must not keep this one from being heard.
+    let environment = sources.environment_of(|key| key == ENABLED)?.enabled;
     if let Some(is_enabled) = environment {
         return Ok(is_enabled);
     }

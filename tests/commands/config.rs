@@ -1,5 +1,7 @@
 //! Settings: both files, the environment and flags, in that order; and what is wrong with them.
 
+use beadlock::config::StopHook;
+
 use crate::scene::{EPIC, SESSION, Scene};
 
 #[test]
@@ -163,25 +165,45 @@ fn the_example_shows_every_key_with_its_default() {
     scene.write("project.yaml", text);
     scene.start(SESSION);
     assert_eq!(scene.run().policy, default);
-    let keys = [
-        "enabled",
-        "check_ready_tasks",
-        "check_in_progress",
-        "check_git",
-        "max_cycles",
-        "no_progress_cycles",
-        "stale_after_minutes",
-        "when_unknown",
-        "on_user_prompt",
-        "allow_exit_on",
-        "completion_promises",
-        "tracker",
-        "prompts",
-    ];
+    for line in [
+        "enabled: true",
+        "tracker: auto",
+        "prompts: .beadlock/prompts",
+    ] {
+        assert!(text.contains(line), "{line} is missing");
+    }
+    let keys = StopHook::KEYS.into_iter().chain(["tracker", "prompts"]);
     for key in keys {
         let uncommented = text
             .lines()
             .any(|line| line.trim_start().starts_with(&format!("{key}:")));
         assert!(uncommented, "{key} is missing");
     }
+}
+
+#[test]
+fn a_mistake_in_the_environment_does_not_keep_the_switch_from_being_heard() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene.write(
+        "project.yaml",
+        "workflow:\n  stop_hook:\n    enabled: false\n",
+    );
+    let stop = scene.stop().env("BEADLOCK_MAX_CYCLES", "lots");
+    stop.allows("disabled");
+}
+
+#[test]
+fn a_run_cannot_be_started_switched_off() {
+    let scene = Scene::with_tasks(1);
+    let start = [
+        "start",
+        EPIC,
+        "--session",
+        SESSION,
+        "--set",
+        "enabled=false",
+    ];
+    let done = scene.beadlock(&start).done();
+    done.fails(64, "read afresh at every stop");
 }
