@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use super::stamp;
 use crate::kernel::moment::Moment;
-use crate::kernel::snapshot::{Fault, Sensor};
 use crate::kernel::task::{Status, TaskId};
 
 #[derive(Debug, thiserror::Error)]
@@ -65,12 +64,6 @@ pub enum Error {
         path: PathBuf,
         source: io::Error,
     },
-}
-
-impl From<Error> for Fault {
-    fn from(error: Error) -> Fault {
-        Fault::new(Sensor::Tasks.name(), error.to_string())
-    }
 }
 
 /// How many ids a message names.

@@ -1,5 +1,5 @@
 //! The embedded tracker: `.beads/issues.jsonl`, one task a line, read and written here without
-//! any other program. What bd or br keep in a database of their own is read, but never written.
+//! any other program. A workspace that bd or br keep a database for is left to them.
 
 mod add;
 mod book;

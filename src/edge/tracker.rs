@@ -128,13 +128,16 @@ pub fn open(workspace: &Workspace, choice: KindChoice) -> Result<Box<dyn Tracker
 /// The kind that `choice` means in this workspace.
 pub fn choose(workspace: &Workspace, choice: KindChoice) -> Result<Kind, Error> {
     match (choice, &workspace.owner) {
-        (KindChoice::Named(kind), _) => Ok(kind),
-        (KindChoice::Auto, Owner::Jsonl | Owner::Nobody) => Ok(Kind::Jsonl),
-        (KindChoice::Auto, Owner::Bd { told_by } | Owner::BdOrBr { told_by }) => {
-            Err(Error::Unsupported {
-                owner: workspace.owner.tool(),
-                told_by: told_by.clone(),
-            })
+        (KindChoice::Auto | KindChoice::Named(Kind::Jsonl), Owner::Jsonl | Owner::Nobody) => {
+            Ok(Kind::Jsonl)
         }
+        // Its file may be an export of any age; whatever was chosen, it is not the tracker.
+        (
+            KindChoice::Auto | KindChoice::Named(Kind::Jsonl),
+            Owner::Bd { told_by } | Owner::BdOrBr { told_by },
+        ) => Err(Error::Unsupported {
+            owner: workspace.owner.tool(),
+            told_by: told_by.clone(),
+        }),
     }
 }
