@@ -14,6 +14,9 @@ pub struct Claude;
 
 /// How much of a background task's description is worth showing.
 const LABEL_CHARS_MAX: usize = 80;
+/// Background work beyond this is not told apart; nobody has so much of it.
+const BACKGROUND_MAX: usize = 64;
+const BACKGROUND_ID_CHARS_MAX: usize = 128;
 const NOTIFICATION: &str = "<task-notification>";
 const RUN_TASKS: &str = "run-tasks";
 
@@ -170,7 +173,7 @@ fn background(fields: &Fields) -> Vec<Background> {
         let text = |name| task.get(name).and_then(Value::as_str);
         let label = text("description").or(text("command")).unwrap_or("a task");
         Some(Background {
-            id: text("id")?.to_owned(),
+            id: text("id")?.chars().take(BACKGROUND_ID_CHARS_MAX).collect(),
             label: label.chars().take(LABEL_CHARS_MAX).collect(),
         })
     };
@@ -179,6 +182,7 @@ fn background(fields: &Fields) -> Vec<Background> {
         .flatten()
         .filter(running)
         .filter_map(read)
+        .take(BACKGROUND_MAX)
         .collect()
 }
 
