@@ -1,24 +1,25 @@
 //! Arms a run: settings, tracker, epic, baseline and prompt gathered, then written in one piece.
-//! Shared by everything that can start one; who may have a run is decided here and in the ledger.
+//! Shared by everything that can start one; who may have a run is for `kernel::ownership` to say.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use crate::config::{self, Config, Sources, TrackerChoice};
-use crate::edge::git::{Git, path_from};
+use crate::config::{self, Sources};
+use crate::edge::git::Git;
 use crate::edge::store::{self, Kept, Site, Store, StoreDir, Writer};
-use crate::edge::tracker::{self, KindChoice, Tracker};
+use crate::edge::tracker::{self, Tracker};
+use crate::ground::{self, Ground};
 use crate::kernel::ledger::{
-    By, Counters, Fingerprint, Outcome, Prompt, PromptKind, Run, State, Territory, Told, Turn,
-    roster_of,
+    By, Counters, Fingerprint, Prompt, PromptId, PromptKind, Run, State, Told, Turn, roster_of,
 };
 use crate::kernel::moment::Moment;
-use crate::kernel::snapshot::{Baseline, Fault, Git as GitState, Sensor};
+use crate::kernel::ownership::{Asker, Disposition, Holdings, How, Own, Refused, settle};
+use crate::kernel::snapshot::{Baseline, Git as GitState, Sensor};
 use crate::kernel::task::{Epic, Task, TaskId};
-use crate::render::{self, Rendered};
-use crate::survey::{self, Edges, Spoken};
+use crate::render::Rendered;
+use crate::survey;
 
 /// Somebody's wish to have an epic guarded.
 pub struct Wish {
@@ -30,6 +31,8 @@ pub struct Wish {
     /// The session that asks, if an agent does.
     pub inside: Option<String>,
     pub how: How,
+    /// The prompt that was typed, where one was.
+    pub prompt: Option<PromptId>,
     /// A run of another epic in the same session gives way.
     pub replace: bool,
     pub sources: Sources,
@@ -38,34 +41,11 @@ pub struct Wish {
     pub now: Moment,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum How {
-    /// `start`.
-    ByHand,
-    /// `/run-tasks` typed into the session.
-    Typed { prompt: Option<String> },
-    /// `hook stop --epic`: at the session's first stop.
-    AtStop,
-}
-
 pub struct Armed {
     pub kept: Kept,
-    pub what: What,
-    /// The epic as it was read; unknown only at a stop.
-    pub epic: Option<Epic>,
+    pub what: Disposition,
     pub warnings: Vec<String>,
     pub store: StoreDir,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    New,
-    /// The session's own run is held again.
-    Woken,
-    /// The run came from another session.
-    TakenOver,
-    /// Asked from inside: nothing was changed.
-    Shown,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +60,8 @@ pub enum Error {
     SecondEpic { epic: String, session: String },
     #[error("a held session cannot give its own run of `{epic}` away")]
     GivenAway { epic: String },
+    #[error("an agent cannot take the run of `{epic}` from session `{session}`")]
+    NotAnAgents { epic: String, session: String },
     /// Nothing to arm at this stop: the session had its run, or another one has it.
     #[error("this session's run of `{epic}` is over, or another session has it")]
     NotThisSession { epic: String },
@@ -96,6 +78,17 @@ pub enum Error {
     },
 }
 
+impl From<ground::Error> for Error {
+    fn from(error: ground::Error) -> Error {
+        match error {
+            ground::Error::Config(error) => Error::Config(error),
+            ground::Error::Tracker(error) => Error::Tracker {
+                what: error.to_string(),
+            },
+        }
+    }
+}
+
 pub fn arm(wish: &Wish) -> Result<Armed, Error> {
     let gathered = Gathered::of(wish)?;
     let dir = store::store_dir_at(&gathered.site.tree);
@@ -105,15 +98,11 @@ pub fn arm(wish: &Wish) -> Result<Armed, Error> {
         dir: dir.path().to_owned(),
         source,
     })?;
-    let written = store.write(|writer| Ok(gathered.write(wish, writer)));
-    let outcome = written.map_err(Error::from).and_then(|outcome| outcome);
-    let (kept, what, former) = match outcome {
+    let written = store.write(|writer| gathered.write(wish, writer));
+    let (kept, what, former) = match written {
         Ok(done) => done,
         Err(error) => {
-            let owns = store.run_of_session(&wish.session);
-            if !owns.is_ok_and(|kept| kept.is_some_and(|kept| !kept.run.is_over())) {
-                dir.unmark(&wish.session);
-            }
+            store.unmark_unless_held(&wish.session);
             return Err(error);
         }
     };
@@ -124,7 +113,6 @@ pub fn arm(wish: &Wish) -> Result<Armed, Error> {
         warnings: gathered.warnings(&kept),
         kept,
         what,
-        epic: gathered.epic,
         store: dir,
     })
 }
@@ -138,96 +126,6 @@ pub fn preview(epic: &str, dir: &Path, sources: &Sources, now: Moment) -> Result
         .tasks(Duration::from_secs(survey::SENSOR_SECONDS_MAX));
     epic_of(&id, tasks, &ground, now)?;
     Ok(ground.prompt(&id))
-}
-
-/// Opens the tracker that a run was started with.
-pub fn tracker_of(site: &Site) -> Result<Box<dyn Tracker>, Fault> {
-    let workspace = tracker::Workspace::at(&site.workspace);
-    let kind = tracker::Kind::ALL
-        .into_iter()
-        .find(|kind| kind.name() == site.tracker)
-        .map_or(KindChoice::Auto, KindChoice::Named);
-    tracker::open(&workspace, kind).map_err(|error| survey::fault(Sensor::Tasks, &error))
-}
-
-/// The outside as a run sees it. Of git that is its own work tree, and the tracker's file
-/// wherever that lies.
-pub fn edges(site: &Site, words: Spoken, sources: Sources) -> Edges {
-    let tracker = tracker_of(site);
-    let git = match &tracker {
-        Ok(tracker) => git_of(&site.tree, tracker.as_ref()),
-        // What is unsaved does not matter while nobody knows what is done.
-        Err(_) => Git::at(&site.tree),
-    };
-    Edges {
-        tracker,
-        git,
-        words,
-        sources,
-    }
-}
-
-fn git_of(tree: &Path, tracker: &dyn Tracker) -> Git {
-    Git::at(tree).watching(tracker.files().tracker_file)
-}
-
-/// Where a run would stand: its directories, settings and tracker.
-struct Ground {
-    tree: PathBuf,
-    workspace: PathBuf,
-    project_file: PathBuf,
-    prompts: PathBuf,
-    config: Config,
-    tracker: Box<dyn Tracker>,
-}
-
-impl Ground {
-    fn of(dir: &Path, sources: &Sources) -> Result<Ground, Error> {
-        let place = Git::at(dir).place().ok().flatten();
-        let root = place.as_ref().and_then(|place| place.root.clone());
-        let main_root = place
-            .as_ref()
-            .filter(|place| place.is_linked)
-            .and_then(|place| place.main_root.clone());
-        let tree = root.clone().unwrap_or_else(|| dir.to_owned());
-        let workspace = tracker::find(dir, main_root.as_deref(), &tree);
-        let project_file = project_file(dir, root.as_deref(), &workspace.root);
-        let sources = Sources {
-            project: Some(project_file.clone()),
-            ..sources.clone()
-        };
-        let config = sources.resolve()?;
-        let choice = match config.tracker {
-            TrackerChoice::Auto => KindChoice::Auto,
-            TrackerChoice::Jsonl => KindChoice::Named(tracker::Kind::Jsonl),
-        };
-        let tracker = tracker::open(&workspace, choice).map_err(|error| Error::Tracker {
-            what: error.to_string(),
-        })?;
-        Ok(Ground {
-            tree,
-            prompts: workspace.root.join(&config.prompts),
-            workspace: workspace.root,
-            project_file,
-            config,
-            tracker,
-        })
-    }
-
-    fn prompt(&self, epic: &TaskId) -> Rendered {
-        let commands = self.tracker.commands();
-        render::orchestration(epic, &self.config.policy, &commands, &self.prompts)
-    }
-
-    fn site(&self) -> Site {
-        Site {
-            workspace: self.workspace.clone(),
-            tree: self.tree.clone(),
-            project_file: self.project_file.clone(),
-            tracker: self.tracker.kind().name().to_owned(),
-            prompts: self.prompts.clone(),
-        }
-    }
 }
 
 /// Everything about a run that is read before anything is written.
@@ -244,7 +142,7 @@ impl Gathered {
     fn of(wish: &Wish) -> Result<Gathered, Error> {
         let id = plain_id(&wish.epic)?;
         let ground = Ground::of(&wish.dir, &wish.sources)?;
-        let git = git_of(&ground.tree, ground.tracker.as_ref());
+        let git = ground.git();
         let (tasks, state) = read_both(ground.tracker.as_ref(), &git);
         let epic = match epic_of(&id, tasks, &ground, wish.now) {
             // The agent is there already, and the decision weighs the failure.
@@ -253,7 +151,7 @@ impl Gathered {
             Ok(epic) => Some(epic),
         };
         let prompt = ground.prompt(&id);
-        let territory = territory(&ground);
+        let territory = ground.territory();
         let seen = Fingerprint::of(epic.as_ref(), state.as_ref().ok(), &territory).progress();
         let run = Run {
             id: run_id(wish),
@@ -293,109 +191,75 @@ impl Gathered {
         &self,
         wish: &Wish,
         writer: &Writer<'_>,
-    ) -> Result<(Kept, What, Option<String>), Error> {
+    ) -> Result<(Kept, Disposition, Option<String>), Error> {
         let own = writer.run_of_session(&wish.session)?;
         let own = own.filter(|kept| !kept.run.is_over());
-        if let Some(own) = own {
-            let is_same = own.run.epic == self.run.epic && self.is_here(&own);
-            if is_same {
-                return self.wake(wish, writer, own);
-            }
-            if !wish.replace {
-                return Err(Error::SecondEpic {
-                    epic: own.run.epic.to_string(),
-                    session: wish.session.clone(),
-                });
-            }
-            let mut replaced = own.run;
-            replaced.abort(wish.by, wish.now);
-            if wish.by == By::Person {
-                replaced.outcome = Some(Outcome::Replaced);
-            }
-            writer.save(&replaced)?;
-        }
-        let live = writer.live_runs()?;
-        let elsewhere = live
+        let elsewhere = writer
+            .live_runs()?
             .into_iter()
-            .find(|kept| kept.run.epic == self.run.epic && self.is_here(kept));
-        if wish.how == How::AtStop {
-            let had_it = writer.ever_ran(&wish.session, &wish.epic)?;
-            let is_active = |kept: &Kept| kept.run.state == State::Active;
-            if had_it || elsewhere.as_ref().is_some_and(is_active) {
-                return Err(Error::NotThisSession {
-                    epic: wish.epic.clone(),
-                });
-            }
-        }
-        match elsewhere {
-            None => self.insert(writer),
-            Some(kept) if wish.inside.as_ref() == Some(&kept.run.session) => {
-                Err(Error::GivenAway {
-                    epic: wish.epic.clone(),
-                })
-            }
-            Some(kept) if kept.run.is_free(wish.now) => self.take_over(wish, writer, kept),
-            Some(kept) => Err(Error::LiveElsewhere {
-                epic: wish.epic.clone(),
-                session: kept.run.session,
+            .filter(|kept| kept.run.session != wish.session)
+            .find(|kept| self.is_same(kept));
+        let holdings = Holdings {
+            own: own.as_ref().map(|kept| {
+                if self.is_same(kept) {
+                    Own::OfThisEpic(&kept.run)
+                } else {
+                    Own::OfAnother(&kept.run)
+                }
             }),
+            elsewhere: elsewhere.as_ref().map(|kept| &kept.run),
+            had_it: writer.ever_ran(&wish.session, &wish.epic)?,
+        };
+        let asker = Asker {
+            inside: wish.inside.as_deref(),
+            by: wish.by,
+            how: wish.how,
+            replace: wish.replace,
+        };
+        let what = settle(&asker, &holdings, wish.now)
+            .map_err(|refused| refusal(refused, wish, &holdings))?;
+        match (what, own, elsewhere) {
+            (Disposition::Show, Some(own), _) => Ok((own, what, None)),
+            (Disposition::Wake, Some(own), _) => {
+                Ok((self.held_again(wish, writer, own)?, what, None))
+            }
+            (Disposition::TakeOver, own, Some(mut kept)) => {
+                replace(wish, writer, own)?;
+                let former = std::mem::replace(&mut kept.run.session, wish.session.clone());
+                Ok((self.held_again(wish, writer, kept)?, what, Some(former)))
+            }
+            (Disposition::New, own, _) => {
+                replace(wish, writer, own)?;
+                let kept = Kept::new(self.run.clone(), self.site.clone());
+                writer.insert(&kept, self.baseline.as_ref().ok())?;
+                Ok((kept, what, None))
+            }
+            // The table answers so only where there is such a run.
+            (Disposition::Show | Disposition::Wake | Disposition::TakeOver, _, _) => {
+                Err(Error::Store(store::Error::Taken))
+            }
         }
     }
 
-    fn is_here(&self, kept: &Kept) -> bool {
-        kept.site.workspace == self.site.workspace
-    }
-
-    fn insert(&self, writer: &Writer<'_>) -> Result<(Kept, What, Option<String>), Error> {
-        let kept = Kept::new(self.run.clone(), self.site.clone());
-        writer.insert(&kept, self.baseline.as_ref().ok())?;
-        Ok((kept, What::New, None))
-    }
-
-    /// The session's own run again. From inside nothing may change, or an agent could loosen its
-    /// own policy.
-    fn wake(
-        &self,
-        wish: &Wish,
-        writer: &Writer<'_>,
-        mut kept: Kept,
-    ) -> Result<(Kept, What, Option<String>), Error> {
-        if wish.by == By::Agent {
-            return Ok((kept, What::Shown, None));
-        }
-        self.refresh(wish, &mut kept.run);
-        self.keep(writer, &kept)?;
-        Ok((kept, What::Woken, None))
-    }
-
-    fn take_over(
-        &self,
-        wish: &Wish,
-        writer: &Writer<'_>,
-        mut kept: Kept,
-    ) -> Result<(Kept, What, Option<String>), Error> {
-        let former = std::mem::replace(&mut kept.run.session, wish.session.clone());
-        self.refresh(wish, &mut kept.run);
-        self.keep(writer, &kept)?;
-        Ok((kept, What::TakenOver, Some(former)))
+    /// Of the same epic in the same workspace.
+    fn is_same(&self, kept: &Kept) -> bool {
+        kept.run.epic == self.run.epic && kept.site.workspace == self.site.workspace
     }
 
     /// Held again under today's policy. The baseline and the roster stay what they were.
-    fn refresh(&self, wish: &Wish, run: &mut Run) {
+    fn held_again(&self, wish: &Wish, writer: &Writer<'_>, mut kept: Kept) -> Result<Kept, Error> {
+        let run = &mut kept.run;
         run.wake(wish.now);
         run.policy = self.run.policy.clone();
         run.prompt.clone_from(&self.run.prompt);
         run.actor.clone_from(&self.run.actor);
         run.told = Told::default();
         run.turn.prompt.clone_from(&self.run.turn.prompt);
-    }
-
-    fn keep(&self, writer: &Writer<'_>, kept: &Kept) -> Result<(), Error> {
-        writer.save(&kept.run)?;
+        writer.save(run)?;
         if let Ok(baseline) = &self.baseline {
-            writer.add_baseline(&kept.run.id, baseline)?;
+            writer.add_baseline(&run.id, baseline)?;
         }
-        Ok(())
+        Ok(kept)
     }
 
     fn warnings(&self, kept: &Kept) -> Vec<String> {
@@ -437,6 +301,34 @@ impl Gathered {
     }
 }
 
+/// The session's run of another epic gives way.
+fn replace(wish: &Wish, writer: &Writer<'_>, own: Option<Kept>) -> Result<(), Error> {
+    if let Some(mut own) = own {
+        own.run.replace(wish.by, wish.now);
+        writer.save(&own.run)?;
+    }
+    Ok(())
+}
+
+fn refusal(refused: Refused, wish: &Wish, holdings: &Holdings<'_>) -> Error {
+    let epic = wish.epic.clone();
+    let theirs = holdings.elsewhere.map(|run| run.session.clone());
+    let session = theirs.unwrap_or_else(|| wish.session.clone());
+    match refused {
+        Refused::SecondEpic => Error::SecondEpic {
+            epic: match holdings.own {
+                Some(Own::OfThisEpic(run) | Own::OfAnother(run)) => run.epic.to_string(),
+                None => epic,
+            },
+            session: wish.session.clone(),
+        },
+        Refused::NotThisSession => Error::NotThisSession { epic },
+        Refused::GivenAway => Error::GivenAway { epic },
+        Refused::NotAnAgents => Error::NotAnAgents { epic, session },
+        Refused::LiveElsewhere => Error::LiveElsewhere { epic, session },
+    }
+}
+
 type Tasks = Result<Vec<Task>, tracker::Error>;
 
 /// Tracker and git, side by side.
@@ -475,9 +367,9 @@ fn plain_id(epic: &str) -> Result<TaskId, Error> {
 }
 
 fn typed_prompt(wish: &Wish) -> Option<Prompt> {
-    match &wish.how {
-        How::Typed { prompt } => Some(Prompt {
-            id: prompt.clone(),
+    match wish.how {
+        How::Typed => Some(Prompt {
+            id: wish.prompt.clone(),
             kind: PromptKind::RunTasks,
             quiet_before: 0,
             woke: true,
@@ -485,32 +377,6 @@ fn typed_prompt(wish: &Wish) -> Option<Prompt> {
             before: Fingerprint::default(),
         }),
         How::ByHand | How::AtStop => None,
-    }
-}
-
-/// The nearest `project.yaml`, not beyond the repository or workspace; else where one would be.
-fn project_file(dir: &Path, root: Option<&Path>, workspace: &Path) -> PathBuf {
-    const NAME: &str = "project.yaml";
-    let boundary = root.unwrap_or(workspace);
-    let within = |dir: &&Path| dir.starts_with(boundary) || dir.starts_with(workspace);
-    let found = dir
-        .ancestors()
-        .take_while(within)
-        .map(|dir| dir.join(NAME))
-        .find(|file| file.exists());
-    found.unwrap_or_else(|| workspace.join(NAME))
-}
-
-fn territory(ground: &Ground) -> Territory {
-    let name = |path: &Path| path_from(&ground.tree, path);
-    let files = ground.tracker.files();
-    let own = ground.workspace.join(".beadlock");
-    let folders = files.not_work.iter().chain([&own]);
-    let folders = folders.map(|path| name(path) + "/");
-    let progress = name(&ground.workspace.join("progress.txt"));
-    Territory {
-        not_work: folders.chain([progress]).collect(),
-        tracker_file: files.tracker_file.map(|path| name(&path)),
     }
 }
 

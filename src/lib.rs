@@ -1,6 +1,4 @@
 //! Holds a coding agent at its Stop hook until the task tracker says the epic is done.
-//!
-//! The modules in reading order:
 
 /// Arms a run: everything it needs gathered and written in one piece.
 pub mod arm;
@@ -10,6 +8,8 @@ pub mod cli;
 pub mod config;
 /// One outside thing each: the tracker, git, the agent, the store, child processes.
 pub mod edge;
+/// Where a run stands: its directories, settings and tracker.
+pub mod ground;
 /// Pure rules: which tasks are ready, what a stop deserves, what a run remembers.
 pub mod kernel;
 /// The seam out: verdicts as words.

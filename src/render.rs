@@ -169,7 +169,7 @@ pub fn allow(allow: &Allow, run: Option<&Run>) -> Option<String> {
             format!("Beadlock is switched off by the configuration; {epic} is not guarded.")
         }
         Allow::Corrupt(fault) => format!(
-            "Beadlock let the agent go: {}. Nothing is guarded here until `beadlock start` is run again.",
+            "Beadlock let the agent go without knowing whether its work is done: {}. `beadlock status` shows what is still guarded, `beadlock start` begins anew.",
             fault_named(fault)
         ),
         Allow::Stale => format!(

@@ -69,7 +69,7 @@ pub fn fingerprint(edges: &Arc<Edges>, run: &Run, now: Moment, deadline: Instant
         match answer {
             Answer::Tasks(reading) => epic = reading,
             Answer::Git(reading) => git = reading,
-            Answer::Enabled(_) | Answer::Words(_) | Answer::Branches(_) => {}
+            Answer::Run(_) | Answer::Enabled(_) | Answer::Words(_) | Answer::Branches(_) => {}
         }
     }
     Fingerprint::of(epic.known(), git.known(), &run.territory)
@@ -151,6 +151,8 @@ impl Question {
 }
 
 enum Answer {
+    /// Nobody can be surveyed without a run, so there is only one: that there is none.
+    Run(Fault),
     Enabled(Reading<bool>),
     Words(Reading<Words>),
     Tasks(Reading<Epic>),
@@ -161,6 +163,7 @@ enum Answer {
 impl Answer {
     fn fill(self, snapshot: &mut Snapshot) {
         match self {
+            Answer::Run(fault) => snapshot.run = Reading::Failed(fault),
             Answer::Enabled(reading) => snapshot.enabled = reading,
             Answer::Words(reading) => snapshot.words = reading,
             Answer::Tasks(reading) => snapshot.epic = reading,
@@ -172,6 +175,7 @@ impl Answer {
     fn failed(sensor: Sensor, what: &str) -> Answer {
         let fault = Fault::new(sensor.name(), what);
         match sensor {
+            Sensor::Run => Answer::Run(fault),
             Sensor::Enabled => Answer::Enabled(Reading::Failed(fault)),
             Sensor::Words => Answer::Words(Reading::Failed(fault)),
             Sensor::Tasks => Answer::Tasks(Reading::Failed(fault)),
@@ -227,7 +231,7 @@ fn ask_all(edges: &Arc<Edges>, question: &Arc<Question>, sensors: &[Sensor]) -> 
 
 fn is_immediate(edges: &Edges, sensor: Sensor) -> bool {
     match sensor {
-        Sensor::Enabled => true,
+        Sensor::Run | Sensor::Enabled => true,
         Sensor::Words => !matches!(edges.words, Spoken::InTranscript(_)),
         Sensor::Tasks | Sensor::Git | Sensor::Branches => false,
     }
@@ -235,6 +239,7 @@ fn is_immediate(edges: &Edges, sensor: Sensor) -> bool {
 
 fn ask(edges: &Edges, question: &Question, sensor: Sensor) -> Answer {
     match sensor {
+        Sensor::Run => Answer::failed(sensor, "is found before anything is surveyed"),
         Sensor::Enabled => {
             let enabled = config::is_enabled(&edges.sources);
             let enabled = enabled.map_err(|error| fault(sensor, &error));

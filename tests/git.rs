@@ -409,17 +409,14 @@ fn a_linked_work_tree_has_its_own_state_and_shares_the_rest() {
     let tree = side.tree();
     assert_eq!(tree.branch.as_deref(), Some("side"));
     assert_eq!(tree.changes, []);
-    let common_dir = main.root.join(".git");
     let expected = Place {
         root: Some(main.root.clone()),
-        common_dir: common_dir.clone(),
         main_root: Some(main.root.clone()),
         is_linked: false,
     };
     assert_eq!(main.place(), expected);
     let expected = Place {
         root: Some(side.root.clone()),
-        common_dir,
         main_root: Some(main.root.clone()),
         is_linked: true,
     };
@@ -438,7 +435,6 @@ fn a_bare_repository_has_no_work_tree_but_its_linked_ones_do() {
     assert_eq!(bare.read().unwrap(), Answer::NoWorkTree);
     let expected = Place {
         root: None,
-        common_dir: bare.root.clone(),
         main_root: None,
         is_linked: false,
     };
@@ -448,7 +444,6 @@ fn a_bare_repository_has_no_work_tree_but_its_linked_ones_do() {
     assert_eq!(side.tree().changes, []);
     let expected = Place {
         root: Some(side.root.clone()),
-        common_dir: bare.root.clone(),
         main_root: None,
         is_linked: true,
     };
@@ -644,7 +639,6 @@ fn formats_that_libgit2_refuses_are_read_by_git() {
         let side = world.at("side");
         let expected = Place {
             root: Some(side.root.clone()),
-            common_dir: repo.root.join(".git"),
             main_root: Some(repo.root.clone()),
             is_linked: true,
         };

@@ -130,7 +130,8 @@ fn a_block_that_was_not_recorded_is_withdrawn_and_an_allow_stays() {
         let stays = verdict(row, Answer::Allow(allow.clone())).unrecorded(fault());
         assert_eq!(stays.answer, Answer::Allow(allow));
         assert_eq!((stays.row, stays.brake), (row, None));
-        assert!(stays.run.is_some());
+        // The store still has the run as it was, and so has the mark.
+        assert_eq!(stays.run, None);
     }
 }
 
@@ -399,7 +400,8 @@ fn an_escalation_is_passed_on_in_the_agents_own_words() {
     assert_eq!(case.ruling().answer, Answer::Allow(Allow::NeedsHuman(need)));
 }
 
-const SENSORS: [Sensor; 5] = [
+const SENSORS: [Sensor; 6] = [
+    Sensor::Run,
     Sensor::Enabled,
     Sensor::Words,
     Sensor::Tasks,
@@ -409,6 +411,7 @@ const SENSORS: [Sensor; 5] = [
 
 fn forget(snapshot: &mut Snapshot, sensor: Sensor) {
     match sensor {
+        Sensor::Run => snapshot.run = Reading::Unread,
         Sensor::Enabled => snapshot.enabled = Reading::Unread,
         Sensor::Words => snapshot.words = Reading::Unread,
         Sensor::Tasks => snapshot.epic = Reading::Unread,
@@ -420,6 +423,7 @@ fn forget(snapshot: &mut Snapshot, sensor: Sensor) {
 fn fail(snapshot: &mut Snapshot, sensor: Sensor) {
     let fault = Fault::unread(sensor);
     match sensor {
+        Sensor::Run => snapshot.run = Reading::Failed(fault),
         Sensor::Enabled => snapshot.enabled = Reading::Failed(fault),
         Sensor::Words => snapshot.words = Reading::Failed(fault),
         Sensor::Tasks => snapshot.epic = Reading::Failed(fault),
@@ -430,6 +434,7 @@ fn fail(snapshot: &mut Snapshot, sensor: Sensor) {
 
 fn read(snapshot: &mut Snapshot, sensor: Sensor, world: &Snapshot) {
     match sensor {
+        Sensor::Run => snapshot.run.clone_from(&world.run),
         Sensor::Enabled => snapshot.enabled.clone_from(&world.enabled),
         Sensor::Words => snapshot.words.clone_from(&world.words),
         Sensor::Tasks => snapshot.epic.clone_from(&world.epic),
@@ -1004,7 +1009,6 @@ impl Case {
         let world = self.snapshot();
         let mut snapshot = Snapshot {
             is_disabled: world.is_disabled,
-            run: world.run.clone(),
             baseline: world.baseline.clone(),
             ..Snapshot::of(world.stop.clone(), world.now)
         };
@@ -1029,8 +1033,10 @@ impl Case {
         assert_eq!(ruling, eager, "{self:#?}");
         let asked: Vec<Sensor> = asked.into_iter().collect();
         match ruling.row as u8 {
-            1..=3 => assert_eq!(asked, [], "{self:#?}"),
-            4..=7 => assert_eq!(asked, [Sensor::Enabled], "{self:#?}"),
+            1 => assert_eq!(asked, [], "{self:#?}"),
+            2 if self.entrance.sub_agent => assert_eq!(asked, [], "{self:#?}"),
+            2..=3 => assert_eq!(asked, [Sensor::Run], "{self:#?}"),
+            4..=7 => assert_eq!(asked, [Sensor::Run, Sensor::Enabled], "{self:#?}"),
             _ => {}
         }
     }

@@ -4,8 +4,6 @@ use serde_json::json;
 
 use super::ambient::{ambient, dir, now, sources, store_here};
 use super::report::Refusal;
-use super::runs::store_refusal;
-use super::start::refusal;
 use super::{Exit, print, say};
 use crate::arm;
 use crate::edge::agent::{Agent, Ambient, Claude};
@@ -31,7 +29,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let text = match &args.epic {
         Some(epic) => {
             let preview = arm::preview(epic, &dir(&ambient)?, &sources(&ambient, &[]), now());
-            let prompt = preview.map_err(|error| refusal(&error))?;
+            let prompt = preview.map_err(Refusal::from)?;
             if let Some(fault) = &prompt.fault {
                 say(&format!("warning: the built-in prompt is used: {fault}"));
             }
@@ -62,10 +60,8 @@ fn armed(ambient: &Ambient) -> anyhow::Result<String> {
     let Some(store_dir) = found.or_else(|| store_here(&here)) else {
         return Err(not_armed().into());
     };
-    let mut store = Store::open(&store_dir).map_err(|error| store_refusal(&error))?;
-    let kept = store
-        .run_of_session(&session)
-        .map_err(|error| store_refusal(&error))?;
+    let mut store = Store::open(&store_dir).map_err(Refusal::from)?;
+    let kept = store.run_of_session(&session).map_err(Refusal::from)?;
     match kept.filter(|kept| !kept.run.is_over()) {
         Some(kept) => Ok(kept.run.prompt),
         None => Err(not_armed().into()),

@@ -4,7 +4,8 @@ use std::fmt::{self, Write as _};
 use std::io::Write as _;
 
 use super::exit::Exit;
-use crate::edge::tracker;
+use crate::arm;
+use crate::edge::{store, tracker};
 use crate::kernel::task::{Status, TaskId};
 
 /// An error that knows how the command ends and what the person can do.
@@ -45,6 +46,71 @@ impl From<tracker::Error> for Refusal {
         match tracker_hint(&error) {
             Some(hint) => refusal.hint(hint),
             None => refusal,
+        }
+    }
+}
+
+impl From<store::Error> for Refusal {
+    fn from(error: store::Error) -> Refusal {
+        use store::Error;
+        let hint = match &error {
+            Error::Missing { .. } | Error::Corrupt { .. } => {
+                "nothing is guarded here; `beadlock start EPIC --session ID` begins anew"
+            }
+            Error::Newer { .. } => "use the newer beadlock",
+            Error::Busy { .. } => "try again in a moment",
+            Error::Full { .. } => "free some space and try again",
+            Error::Unreadable { .. } => "look at the permissions of that directory",
+            Error::NoRun { .. } | Error::BadRun { .. } | Error::Taken => {
+                "`beadlock status --all` lists the runs"
+            }
+        };
+        Refusal::new(Exit::Unknown, error.to_string()).hint(hint)
+    }
+}
+
+impl From<arm::Error> for Refusal {
+    fn from(error: arm::Error) -> Refusal {
+        use arm::Error;
+        let exit = match &error {
+            Error::BadId { .. } => Exit::Usage,
+            Error::NotFound { .. }
+            | Error::LiveElsewhere { .. }
+            | Error::SecondEpic { .. }
+            | Error::GivenAway { .. }
+            | Error::NotAnAgents { .. }
+            | Error::NotThisSession { .. } => Exit::NotDone,
+            Error::Store(store::Error::Taken) => Exit::NotDone,
+            Error::Tracker { .. } => Exit::Unknown,
+            Error::Config(_) => Exit::Usage,
+            Error::Store(_) | Error::Mark { .. } => Exit::Unknown,
+        };
+        let hint = match &error {
+            Error::BadId { .. } => None,
+            Error::NotFound { .. } => {
+                Some("`beadlock task list --all` shows what is there".to_owned())
+            }
+            Error::LiveElsewhere { epic, .. } => Some(format!(
+                "wait for it, or move the run with `beadlock adopt {} --session ID`",
+                plain(epic)
+            )),
+            Error::SecondEpic { .. } => Some(
+                "end it with `beadlock abort`, or pass `--replace` to `beadlock start`".to_owned(),
+            ),
+            Error::GivenAway { .. } | Error::NotAnAgents { .. } => {
+                Some("a person can, from a terminal of their own".to_owned())
+            }
+            Error::NotThisSession { .. } => None,
+            Error::Tracker { .. } => Some("mend the tracker and try again".to_owned()),
+            Error::Config(_) => Some("`project.yaml.example` shows every key".to_owned()),
+            Error::Store(_) | Error::Mark { .. } => {
+                Some("nothing was armed; mend the store's directory and try again".to_owned())
+            }
+        };
+        Refusal {
+            exit,
+            what: error.to_string(),
+            hint,
         }
     }
 }

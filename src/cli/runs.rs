@@ -10,6 +10,7 @@ use super::{Exit, print, say};
 use crate::edge::agent::{Agent, Ambient, Claude};
 use crate::edge::store::{self, Kept, Store, StoreDir, Writer};
 use crate::kernel::ledger::{By, Outcome, Run};
+use crate::kernel::ownership::{Refused, may_adopt};
 
 /// End a run: the agent is free from its next stop on
 #[derive(Debug, clap::Args)]
@@ -74,9 +75,9 @@ pub fn abort(args: &AbortArgs) -> anyhow::Result<Exit> {
             say(&format!("warning: {error}"));
             return Ok(done(&args.which, "aborted", &[]));
         }
-        Err(error) => return Err(store_refusal(&error).into()),
+        Err(error) => return Err(Refusal::from(error).into()),
     };
-    let ended = store.write(|writer| {
+    let ended = store.write(|writer| -> Result<Vec<Run>, store::Error> {
         let mut ended = Vec::new();
         for mut kept in matching(writer.live_runs()?, &args.which) {
             let is_own = inside.as_ref().is_none_or(|own| *own == kept.run.session);
@@ -89,7 +90,7 @@ pub fn abort(args: &AbortArgs) -> anyhow::Result<Exit> {
         }
         Ok(ended)
     });
-    let ended = ended.map_err(|error| store_refusal(&error))?;
+    let ended = ended.map_err(Refusal::from)?;
     for run in ended.iter().filter(|run| !run.told.is_owed) {
         dir.unmark(&run.session);
     }
@@ -128,15 +129,12 @@ pub fn adopt(args: &AdoptArgs) -> anyhow::Result<Exit> {
             format!("could not mark the session: {error}"),
         )
     })?;
-    let moved = write(&mut store, |writer| {
+    let moved = store.write(|writer| -> Result<(String, Run), Refusal> {
         let mut kept = one(writer, &args.which)?;
-        if inside.as_ref() == Some(&kept.run.session) && session != kept.run.session {
-            let what = "a held session cannot give its own run away";
-            return Err(Refusal::new(Exit::NotDone, what)
-                .hint("a person can, from a terminal of their own"));
-        }
+        may_adopt(&kept.run, &session, inside.as_deref(), asked_by(&ambient))
+            .map_err(|refused| not_moved(refused, &kept.run))?;
         let former = std::mem::replace(&mut kept.run.session, session.clone());
-        let own = stored(writer.run_of_session(&session))?;
+        let own = writer.run_of_session(&session)?;
         if own.is_some_and(|own| !own.run.is_over() && own.run.id != kept.run.id) {
             let what = format!("session `{}` has a run already", plain(&session));
             return Err(
@@ -144,16 +142,13 @@ pub fn adopt(args: &AdoptArgs) -> anyhow::Result<Exit> {
             );
         }
         kept.run.wake(now());
-        stored(writer.save(&kept.run))?;
+        writer.save(&kept.run)?;
         Ok((former, kept.run))
     });
     let (former, run) = match moved {
         Ok(moved) => moved,
         Err(refusal) => {
-            let owns = store.run_of_session(&session);
-            if !owns.is_ok_and(|kept| kept.is_some_and(|kept| !kept.run.is_over())) {
-                dir.unmark(&session);
-            }
+            store.unmark_unless_held(&session);
             return Err(refusal.into());
         }
     };
@@ -161,6 +156,22 @@ pub fn adopt(args: &AdoptArgs) -> anyhow::Result<Exit> {
         dir.unmark(&former);
     }
     Ok(done(&args.which, "adopted", &[run]))
+}
+
+fn not_moved(refused: Refused, run: &Run) -> Refusal {
+    let what = match refused {
+        Refused::GivenAway => "a held session cannot give its own run away".to_owned(),
+        Refused::SecondEpic
+        | Refused::NotThisSession
+        | Refused::NotAnAgents
+        | Refused::LiveElsewhere => {
+            format!(
+                "an agent cannot take the run of session `{}`",
+                plain(&run.session)
+            )
+        }
+    };
+    Refusal::new(Exit::NotDone, what).hint("a person can, from a terminal of their own")
 }
 
 /// Changes the one run that is meant.
@@ -171,10 +182,10 @@ fn change(
 ) -> anyhow::Result<Exit> {
     let ambient = ambient();
     let (mut store, _) = open_here(&ambient)?;
-    let run = write(&mut store, |writer| {
+    let run = store.write(|writer| -> Result<Run, Refusal> {
         let mut kept = one(writer, which)?;
         apply(&mut kept.run, &ambient);
-        stored(writer.save(&kept.run))?;
+        writer.save(&kept.run)?;
         Ok(kept.run)
     })?;
     Ok(done(which, verb, &[run]))
@@ -184,13 +195,13 @@ fn open_here(ambient: &Ambient) -> anyhow::Result<(Store, StoreDir)> {
     let Some(dir) = store_here(&dir(ambient)?) else {
         return Err(no_run().into());
     };
-    let store = Store::open(&dir).map_err(|error| store_refusal(&error))?;
+    let store = Store::open(&dir).map_err(Refusal::from)?;
     Ok((store, dir))
 }
 
 /// The one live run that is meant; an error that lists them if that is not clear.
 fn one(writer: &Writer<'_>, which: &Which) -> Result<Kept, Refusal> {
-    let live = stored(writer.live_runs())?;
+    let live = writer.live_runs()?;
     let mut meant = matching(live, which);
     match (meant.len(), &which.id) {
         (1, _) => Ok(meant.remove(0)),
@@ -222,31 +233,6 @@ fn matching(runs: Vec<Kept>, which: &Which) -> Vec<Kept> {
     runs.into_iter().filter(is_meant).collect()
 }
 
-/// A write whose refusal is the person's business, not the store's.
-fn write<T>(
-    store: &mut Store,
-    apply: impl FnOnce(&Writer<'_>) -> Result<T, Refusal>,
-) -> Result<T, Refusal> {
-    let mut refused = None;
-    let written = store.write(|writer| match apply(writer) {
-        Ok(value) => Ok(Some(value)),
-        Err(refusal) => {
-            refused = Some(refusal);
-            Ok(None)
-        }
-    });
-    match (written, refused) {
-        (_, Some(refusal)) => Err(refusal),
-        (Ok(Some(value)), None) => Ok(value),
-        (Ok(None), None) => Err(no_run()),
-        (Err(error), None) => Err(store_refusal(&error)),
-    }
-}
-
-fn stored<T>(result: Result<T, store::Error>) -> Result<T, Refusal> {
-    result.map_err(|error| store_refusal(&error))
-}
-
 fn no_run() -> Refusal {
     Refusal::new(Exit::NotDone, "no run here").hint("`beadlock start EPIC --session ID` begins one")
 }
@@ -254,22 +240,6 @@ fn no_run() -> Refusal {
 fn unknown(id: &str) -> Refusal {
     let what = format!("no open run, epic or session `{}` here", plain(id));
     Refusal::new(Exit::NotDone, what).hint("`beadlock status --all` lists them")
-}
-
-pub fn store_refusal(error: &store::Error) -> Refusal {
-    let hint = match error {
-        store::Error::Missing { .. } | store::Error::Corrupt { .. } => {
-            "nothing is guarded here; `beadlock start EPIC --session ID` begins anew"
-        }
-        store::Error::Newer { .. } => "use the newer beadlock",
-        store::Error::Busy { .. } => "try again in a moment",
-        store::Error::Full { .. } => "free some space and try again",
-        store::Error::Unreadable { .. } => "look at the permissions of that directory",
-        store::Error::NoRun { .. } | store::Error::BadRun { .. } | store::Error::Taken => {
-            "`beadlock status --all` lists the runs"
-        }
-    };
-    Refusal::new(Exit::Unknown, error.to_string()).hint(hint)
 }
 
 fn done(which: &Which, verb: &str, runs: &[Run]) -> Exit {

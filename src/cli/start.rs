@@ -4,13 +4,12 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::ambient::{actor, ambient, dir, now, session, sources};
+use super::ambient::{actor, ambient, asked_by, dir, now, session, sources};
 use super::report::{Refusal, plain};
 use super::{Exit, print, say};
-use crate::arm::{self, Armed, Error, How, What, Wish};
+use crate::arm::{self, Armed, Wish};
 use crate::edge::agent::{Agent, Claude};
-use crate::edge::store;
-use crate::kernel::ledger::By;
+use crate::kernel::ownership::{Disposition, How};
 
 /// Hold an agent's session until an epic is done
 ///
@@ -44,21 +43,18 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let dir = dir(&ambient)?;
     let wish = Wish {
         epic: args.epic.clone(),
-        by: if inside.as_ref() == Some(&session) {
-            By::Agent
-        } else {
-            By::Person
-        },
+        by: asked_by(&ambient),
         session,
         actor: actor(None, &ambient, &dir),
         dir,
         inside: inside.clone(),
         how: How::ByHand,
+        prompt: None,
         replace: args.replace,
         sources: sources(&ambient, &args.settings),
         now: now(),
     };
-    let armed = arm::arm(&wish).map_err(|error| refusal(&error))?;
+    let armed = arm::arm(&wish).map_err(Refusal::from)?;
     for warning in &armed.warnings {
         say(&format!("warning: {}", plain(warning)));
     }
@@ -71,52 +67,13 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Why a run cannot be had, how the command ends, and what to do.
-pub fn refusal(error: &Error) -> Refusal {
-    let exit = match error {
-        Error::BadId { .. } => Exit::Usage,
-        Error::NotFound { .. }
-        | Error::LiveElsewhere { .. }
-        | Error::SecondEpic { .. }
-        | Error::GivenAway { .. }
-        | Error::NotThisSession { .. } => Exit::NotDone,
-        Error::Store(store::Error::Taken) => Exit::NotDone,
-        Error::Tracker { .. } => Exit::Unknown,
-        Error::Config(_) => Exit::Usage,
-        Error::Store(_) | Error::Mark { .. } => Exit::Unknown,
-    };
-    let hint = match error {
-        Error::BadId { .. } => None,
-        Error::NotFound { .. } => Some("`beadlock task list --all` shows what is there".to_owned()),
-        Error::LiveElsewhere { epic, .. } => Some(format!(
-            "wait for it, or move the run with `beadlock adopt {} --session ID`",
-            plain(epic)
-        )),
-        Error::SecondEpic { .. } => {
-            Some("end it with `beadlock abort`, or pass `--replace` to `beadlock start`".to_owned())
-        }
-        Error::GivenAway { .. } => Some("a person can, from a terminal of their own".to_owned()),
-        Error::NotThisSession { .. } => None,
-        Error::Tracker { .. } => Some("mend the tracker and try again".to_owned()),
-        Error::Config(_) => Some("`project.yaml.example` shows every key".to_owned()),
-        Error::Store(_) | Error::Mark { .. } => {
-            Some("nothing was armed; mend the store's directory and try again".to_owned())
-        }
-    };
-    Refusal {
-        exit,
-        what: error.to_string(),
-        hint,
-    }
-}
-
 fn summary(armed: &Armed) -> String {
     let run = &armed.kept.run;
     let mut line = match armed.what {
-        What::New => format!("run `{}` holds session", run.id),
-        What::Woken => format!("run `{}` goes on and holds session", run.id),
-        What::TakenOver => format!("run `{}` was taken over by session", run.id),
-        What::Shown => format!("run `{}` is this session's own already;", run.id),
+        Disposition::New => format!("run `{}` holds session", run.id),
+        Disposition::Wake => format!("run `{}` goes on and holds session", run.id),
+        Disposition::TakeOver => format!("run `{}` was taken over by session", run.id),
+        Disposition::Show => format!("run `{}` is this session's own already;", run.id),
     };
     // Writing to a string cannot fail.
     let _ = write!(
@@ -131,10 +88,10 @@ fn summary(armed: &Armed) -> String {
 fn facts(armed: &Armed) -> String {
     let run = &armed.kept.run;
     let what = match armed.what {
-        What::New => "new",
-        What::Woken => "woken",
-        What::TakenOver => "taken_over",
-        What::Shown => "shown",
+        Disposition::New => "new",
+        Disposition::Wake => "woken",
+        Disposition::TakeOver => "taken_over",
+        Disposition::Show => "shown",
     };
     let facts = json!({
         "schema": 1,

@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::ambient::{ambient, dir, now, store_here};
-use super::report::plain;
-use super::runs::store_refusal;
+use super::report::{Refusal, plain};
 use super::{Exit, print};
-use crate::arm;
 use crate::edge::agent::{Agent, Claude};
-use crate::edge::store::{Kept, Store, StoreDir};
+use crate::edge::store::{self, Kept, Store, StoreDir};
+use crate::ground;
 use crate::kernel::ledger::{Outcome, Run, State};
 use crate::kernel::moment::Moment;
 use crate::kernel::task::{Counts, Epic};
@@ -44,8 +43,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let Some(store_dir) = store_here(&dir(&ambient)?) else {
         return Ok(none(args));
     };
-    let mut store = Store::open(&store_dir).map_err(|error| store_refusal(&error))?;
-    let runs = store.runs().map_err(|error| store_refusal(&error))?;
+    let mut store = Store::open(&store_dir).map_err(Refusal::from)?;
+    let runs = store.runs().map_err(Refusal::from)?;
     let named = args.id.as_ref().or(args.session.as_ref());
     let matching = |kept: &&Kept| match named {
         None => true,
@@ -60,10 +59,11 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     if chosen.is_empty() {
         return Ok(none(args));
     }
-    let views: Vec<View> = chosen
+    let views: Result<Vec<View>, store::Error> = chosen
         .iter()
         .map(|kept| View::of(kept, &mut store, &store_dir))
         .collect();
+    let views = views.map_err(Refusal::from)?;
     if args.json && args.all {
         let runs: Vec<Value> = views.iter().map(View::json).collect();
         print(&format!("{}\n", json!({ "schema": 1, "runs": runs })));
@@ -104,22 +104,24 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn of(kept: &'a Kept, store: &mut Store, store_dir: &'a StoreDir) -> View<'a> {
+    fn of(
+        kept: &'a Kept,
+        store: &mut Store,
+        store_dir: &'a StoreDir,
+    ) -> Result<View<'a>, store::Error> {
         let now = now();
         let deadline = Instant::now() + Duration::from_secs(survey::SENSOR_SECONDS_MAX);
-        let epic = arm::tracker_of(&kept.site)
+        let epic = ground::tracker_of(&kept.site)
             .and_then(|tracker| survey::read_epic(tracker.as_ref(), &kept.run.epic, now, deadline));
-        let records = store.records(&kept.run.id).unwrap_or_default();
-        View {
+        let last = store.last_record(&kept.run.id)?;
+        Ok(View {
             run: &kept.run,
             epic: epic.map_err(|fault| fault.what),
-            last: records
-                .last()
-                .map(|record| (record.answer.clone(), record.reason.clone())),
+            last: last.map(|record| (record.answer, record.reason)),
             tracker: kept.site.tracker.clone(),
             store: store_dir,
             now,
-        }
+        })
     }
 
     fn json(&self) -> Value {
@@ -209,7 +211,7 @@ fn next_step(run: &Run) -> Option<String> {
     }
 }
 
-fn counts_json(counts: Counts) -> Value {
+pub fn counts_json(counts: Counts) -> Value {
     json!({
         "ready": counts.ready,
         "in_progress": counts.in_progress,

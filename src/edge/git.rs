@@ -14,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::git_place::GitPlace;
 use super::process::{self, Call, Output};
 use crate::kernel::snapshot::{self, WorkTree};
 pub use outside::path_from;
@@ -32,8 +33,6 @@ pub struct Git {
 pub struct Place {
     /// Nothing in a bare repository.
     pub root: Option<PathBuf>,
-    /// Shared by all work trees.
-    pub common_dir: PathBuf,
     /// Nothing where the main repository is bare.
     pub main_root: Option<PathBuf>,
     pub is_linked: bool,
@@ -161,6 +160,17 @@ impl Git {
     pub fn place(&self) -> Result<Option<Place>, Error> {
         let found = self.find(&Clock::new(SHORT_DEADLINE))?;
         Ok(found.map(|found| found.place))
+    }
+
+    /// The same, told by git's files alone: for a repository that cannot be read just now.
+    pub fn place_by_files(&self) -> Option<Place> {
+        let place = GitPlace::of(&self.dir)?;
+        let is_linked = place.main_work_tree.is_some();
+        Some(Place {
+            main_root: place.main_work_tree.or(Some(place.work_tree.clone())),
+            root: Some(place.work_tree),
+            is_linked,
+        })
     }
 
     /// The person's name as git's configuration has it here.

@@ -94,15 +94,6 @@ fn rule_of(ruling: &Ruling) -> Rule {
 /// What every stop of the run leaves behind, judged or not.
 fn note_stop(run: &mut Run, snapshot: &Snapshot, ruling: &Ruling) {
     run.counters.stops = run.counters.stops.saturating_add(1);
-    let faults = [
-        snapshot.enabled.fault(),
-        snapshot.words.fault(),
-        snapshot.epic.fault(),
-        snapshot.git.fault(),
-        snapshot.branches.fault(),
-    ];
-    let faults = u32::try_from(faults.into_iter().flatten().count()).unwrap_or(u32::MAX);
-    run.counters.faults = run.counters.faults.saturating_add(faults);
     run.told.switched_off = ruling.row == Row::SwitchedOff;
     if ruling.row == Row::Resting && snapshot.stop.is_interactive {
         // This stop shows what was owed.

@@ -87,7 +87,8 @@ fn decide(snapshot: &Snapshot, policy: &Policy) -> Decision {
         return Ok(allow(Row::Idle, Allow::Idle));
     }
     match &snapshot.run {
-        Reading::Unread | Reading::Known(None) => Ok(allow(Row::Idle, Allow::Idle)),
+        Reading::Unread => Err(vec![Sensor::Run]),
+        Reading::Known(None) => Ok(allow(Row::Idle, Allow::Idle)),
         Reading::Failed(fault) => Ok(allow(Row::Corrupt, Allow::Corrupt(fault.clone()))),
         Reading::Known(Some(run)) => Facts {
             snapshot,
@@ -396,13 +397,7 @@ impl Facts<'_> {
     }
 
     fn want_all(&self, sensors: [Sensor; 2]) -> Result<(), Vec<Sensor>> {
-        let is_unread = |sensor: &Sensor| match sensor {
-            Sensor::Enabled => self.snapshot.enabled.is_unread(),
-            Sensor::Words => self.snapshot.words.is_unread(),
-            Sensor::Tasks => self.snapshot.epic.is_unread(),
-            Sensor::Git => self.snapshot.git.is_unread(),
-            Sensor::Branches => self.snapshot.branches.is_unread(),
-        };
+        let is_unread = |sensor: &Sensor| self.snapshot.is_unread(*sensor);
         let unread: Vec<Sensor> = sensors.into_iter().filter(is_unread).collect();
         if unread.is_empty() {
             Ok(())

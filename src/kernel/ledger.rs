@@ -89,8 +89,6 @@ pub struct Counters {
     pub blocks_idle: u32,
     /// Blocks in all.
     pub blocks: u32,
-    /// Sensors' failures to answer, in all.
-    pub faults: u32,
     /// Turns that ended although their last stop was blocked: by the person, or by the agent's
     /// own cap on blocks.
     pub turns_cut: u32,
@@ -280,6 +278,45 @@ impl Run {
         });
         self.told.is_owed = by == By::Agent;
         self.last_event_at = now;
+    }
+
+    /// Another epic takes the session.
+    pub fn replace(&mut self, by: By, now: Moment) {
+        self.abort(by, now);
+        if by == By::Person {
+            self.outcome = Some(Outcome::Replaced);
+        }
+    }
+
+    /// A driver's new launch takes the run for a session.
+    pub fn launch(&mut self, session: &str, now: Moment) {
+        session.clone_into(&mut self.session);
+        if self.state != State::Active {
+            self.wake(now);
+        }
+    }
+
+    /// The person has been shown what was owed.
+    pub fn note_told(&mut self) {
+        self.told.is_owed = false;
+    }
+
+    /// Whether a stop finds nothing to hold and nothing to say: not even a record is kept.
+    pub fn is_silent(&self, is_interactive: bool) -> bool {
+        self.state != State::Active && !self.owes(is_interactive)
+    }
+
+    /// Something happened unseen, and here is a screen to show it on.
+    pub fn owes(&self, is_interactive: bool) -> bool {
+        self.told.is_owed && is_interactive
+    }
+
+    /// Whether a prompt means anything to the run, or to the person who is owed a word about it.
+    pub fn is_listening(&self) -> bool {
+        match self.state {
+            State::Active | State::Waiting => true,
+            State::Stale | State::Paused | State::Ended => self.told.is_owed,
+        }
     }
 
     /// Tasks of the roster that were not closed when last read and are no longer in the epic.

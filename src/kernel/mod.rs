@@ -4,6 +4,7 @@ pub mod brake;
 pub mod judge;
 pub mod ledger;
 pub mod moment;
+pub mod ownership;
 pub mod policy;
 mod prose;
 pub mod signal;

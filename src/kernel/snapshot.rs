@@ -54,6 +54,8 @@ impl<T> From<Result<T, Fault>> for Reading<T> {
 /// Something that can be asked about the outside. In the order in which a stop cares for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sensor {
+    /// The run that this session owns, if any.
+    Run,
     /// Whether the project still wants to be guarded.
     Enabled,
     /// What the agent said last.
@@ -69,6 +71,7 @@ pub enum Sensor {
 impl Sensor {
     pub fn name(self) -> &'static str {
         match self {
+            Sensor::Run => "store",
             Sensor::Enabled => "config",
             Sensor::Words => "words",
             Sensor::Tasks => "tracker",
@@ -198,8 +201,34 @@ impl Snapshot {
         }
     }
 
+    pub fn is_unread(&self, sensor: Sensor) -> bool {
+        match sensor {
+            Sensor::Run => self.run.is_unread(),
+            Sensor::Enabled => self.enabled.is_unread(),
+            Sensor::Words => self.words.is_unread(),
+            Sensor::Tasks => self.epic.is_unread(),
+            Sensor::Git => self.git.is_unread(),
+            Sensor::Branches => self.branches.is_unread(),
+        }
+    }
+
+    /// Everything that could not be read.
+    pub fn faults(&self) -> Vec<&Fault> {
+        let faults = [
+            self.run.fault(),
+            self.baseline.fault(),
+            self.enabled.fault(),
+            self.words.fault(),
+            self.epic.fault(),
+            self.git.fault(),
+            self.branches.fault(),
+        ];
+        faults.into_iter().flatten().collect()
+    }
+
     pub fn mark_unread_as_failed(&mut self, sensor: Sensor) {
         match sensor {
+            Sensor::Run => self.run.fail_if_unread(sensor),
             Sensor::Enabled => self.enabled.fail_if_unread(sensor),
             Sensor::Words => self.words.fail_if_unread(sensor),
             Sensor::Tasks => self.epic.fail_if_unread(sensor),

@@ -304,11 +304,11 @@ pub struct Verdict {
 
 impl Verdict {
     /// What a failure to record makes of it (brake e): a block that nobody counted is withdrawn.
-    /// What was let go stays let go.
+    /// What was let go stays let go, but the run is what the store still says.
     #[must_use]
     pub fn unrecorded(self, fault: Fault) -> Verdict {
         match self.answer {
-            Answer::Allow(_) => self,
+            Answer::Allow(_) => Verdict { run: None, ..self },
             Answer::Block(_) => Verdict {
                 brake: Some(Brake::Unrecorded),
                 answer: Answer::Allow(Allow::Unrecorded(fault)),

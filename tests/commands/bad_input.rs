@@ -166,16 +166,29 @@ fn without_a_message_the_transcripts_tail_speaks() {
     assert!(told.contains("no key"), "{told}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_directory_that_was_deleted_is_no_way_out() {
     let scene = started();
     let gone = scene.path("gone");
     fs::create_dir(&gone).unwrap();
-    let stop = scene.stop().dir(&gone).set("cwd", json!(gone));
-    let stop = stop.env("CLAUDE_PROJECT_DIR", scene.root.to_str().unwrap());
-    fs::remove_dir(&gone).unwrap();
-    // The child cannot even be started in a directory that is gone, so it is told of it instead.
-    stop.dir(&scene.root).blocks("open_work");
+    let script = "rmdir \"$PWD\"; exec \"$0\" hook stop";
+    let done = scene.stop_by_shell(script).dir(&gone).done();
+    assert_eq!(done.json()["decision"], "block");
+    assert!(!gone.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_called_git_is_no_way_out() {
+    let scene = started();
+    fs::create_dir(scene.path("sub")).unwrap();
+    let fifo = scene.path("sub/.git");
+    let status = scene.command("mkfifo", &scene.root).arg(&fifo).status();
+    assert!(status.unwrap().success());
+    let stop = scene.stop().dir(&scene.path("sub"));
+    stop.set("cwd", json!(scene.path("sub")))
+        .blocks("open_work");
 }
 
 #[test]

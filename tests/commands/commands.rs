@@ -108,10 +108,22 @@ fn a_workspace_of_bd_is_not_read_by_mistake() {
         ".beads/metadata.json",
         r#"{"database":"dolt","backend":"dolt"}"#,
     );
-    let done = scene
-        .beadlock(&["start", EPIC, "--session", SESSION])
-        .done();
-    done.fails(4, "bd");
+    let start = ["start", EPIC, "--session", SESSION];
+    scene.beadlock(&start).done().fails(4, "kept by bd");
+    // Its file may be an export of any age, whoever chose it.
+    scene.write("project.yaml", "workflow:\n  tracker: jsonl\n");
+    scene.beadlock(&start).done().fails(4, "kept by bd");
+}
+
+#[test]
+fn a_workspace_that_becomes_bds_in_mid_run_is_unknown() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene.set_status(1, "closed");
+    scene.commit_all("done");
+    scene.write(".beads/metadata.json", r#"{"backend":"dolt"}"#);
+    let reason = scene.stop().blocks("unknown");
+    assert!(reason.contains("kept by bd"), "{reason}");
 }
 
 #[test]

@@ -545,10 +545,10 @@ fn a_block_that_cannot_be_recorded_is_withdrawn() {
     let database = scene.store_dir().database();
     let holder = rusqlite::Connection::open(&database).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let done = scene.stop().env("CLAUDE_CODE_ENTRYPOINT", "cli").done();
+    scene
+        .stop()
+        .tells_of("unrecorded", "could not record the stop");
     holder.execute_batch("ROLLBACK").unwrap();
-    let told = done.tells();
-    assert!(told.contains("could not record"), "unrecorded: {told}");
     assert!(scene.records().is_empty());
     scene.stop().blocks("open_work");
 }
@@ -557,8 +557,6 @@ fn a_block_that_cannot_be_recorded_is_withdrawn() {
 fn a_store_that_is_gone_lets_go_and_says_so() {
     let scene = started(1);
     std::fs::remove_file(scene.store_dir().database()).unwrap();
-    let done = scene.stop().env("CLAUDE_CODE_ENTRYPOINT", "cli").done();
-    let told = done.tells();
-    assert!(told.contains("there is no store"), "corrupt: {told}");
+    let told = scene.stop().tells_of("corrupt", "there is no store");
     assert!(told.contains("beadlock start"), "{told}");
 }

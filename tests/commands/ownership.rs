@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use beadlock::kernel::ledger::Outcome;
 use serde_json::json;
 
 use crate::scene::{EPIC, SESSION, Scene, epic_row, task_row};
@@ -93,16 +94,7 @@ fn from_a_linked_worktree_a_tracker_that_git_does_not_track_holds_nobody() {
 
 #[test]
 fn two_runs_of_two_sessions_do_not_touch_each_other() {
-    let scene = Scene::with_tasks(1);
-    let mut rows = scene.read_rows();
-    let mut other_epic = epic_row();
-    other_epic["id"] = json!("bd-other");
-    let mut other_task = task_row(1, "open");
-    other_task["id"] = json!("bd-other.1");
-    other_task["dependencies"] = json!([]);
-    rows.extend([other_epic, other_task]);
-    scene.rows(&rows);
-    scene.commit_all("more");
+    let scene = with_two_epics();
     scene.start(SESSION);
     let done = scene
         .beadlock(&["start", "bd-other", "--session", "second"])
@@ -441,4 +433,128 @@ fn a_run_that_the_agent_replaced_is_told_at_its_next_stop() {
         told.contains("bd-x7y8 is ended (the agent aborted it"),
         "{told}"
     );
+}
+
+/// Two epics of one ready task each.
+fn with_two_epics() -> Scene {
+    let scene = Scene::with_tasks(1);
+    let mut rows = scene.read_rows();
+    let mut other_epic = epic_row();
+    other_epic["id"] = json!("bd-other");
+    let mut other_task = task_row(1, "open");
+    other_task["id"] = json!("bd-other.1");
+    other_task["dependencies"] = json!([]);
+    rows.extend([other_epic, other_task]);
+    scene.rows(&rows);
+    scene.commit_all("more");
+    scene
+}
+
+#[test]
+fn a_refused_replacement_leaves_the_session_held() {
+    let scene = with_two_epics();
+    scene.start(SESSION);
+    let start = ["start", "bd-other", "--session", "second"];
+    assert_eq!(scene.beadlock(&start).done().status, 0);
+    let start = ["start", "bd-other", "--session", SESSION, "--replace"];
+    let refused = "`bd-other` is being worked on by session `second`";
+    scene.beadlock(&start).done().fails(1, refused);
+    assert_eq!(scene.run().state.name(), "active");
+    scene.stop().blocks("open_work");
+}
+
+#[test]
+fn another_agent_loosens_nothing_and_what_it_replaces_is_told() {
+    let scene = with_two_epics();
+    scene.start(SESSION);
+    let child = |args: &[&str]| {
+        let call = scene.beadlock(args).env("CLAUDE_CODE_SESSION_ID", "child");
+        call.done()
+    };
+    let start = [
+        "start",
+        EPIC,
+        "--session",
+        SESSION,
+        "--set",
+        "check_ready_tasks=false",
+    ];
+    assert_eq!(child(&start).status, 0);
+    assert!(scene.run().policy.check_ready_tasks);
+    let adopt = ["adopt", EPIC, "--session", "child"];
+    child(&adopt).fails(1, "an agent cannot take the run");
+    scene.stop().blocks("open_work");
+    // Nor may it take one that waits.
+    scene
+        .stop()
+        .says("<promise>BLOCKED</promise>")
+        .allows("needs_human");
+    let take = ["start", EPIC, "--session", "child"];
+    child(&take).fails(1, "an agent cannot take the run");
+    scene.prompt("p2", "go on").is_silent();
+    let replace = ["start", "bd-other", "--session", SESSION, "--replace"];
+    assert_eq!(child(&replace).status, 0);
+    let outcomes: Vec<_> = scene
+        .runs()
+        .iter()
+        .map(|kept| kept.run.outcome.map(Outcome::name))
+        .collect();
+    assert_eq!(outcomes, [None, Some("abandoned")]);
+    let stop = scene.stop().env("CLAUDE_CODE_ENTRYPOINT", "cli").done();
+    let told = stop.json()["systemMessage"].as_str().unwrap().to_owned();
+    assert!(told.contains("the agent aborted it"), "{told}");
+}
+
+#[test]
+fn a_launch_takes_a_waiting_run_and_wakes_it() {
+    let scene = Scene::with_tasks(1);
+    scene.start("driver");
+    let stop = scene
+        .stop()
+        .session("driver")
+        .says("<promise>BLOCKED</promise>");
+    stop.allows("needs_human");
+    let launch = format!("{}/1", scene.run_of("driver").id);
+    let stop = || scene.stop().session("first").env("BEADLOCK_RUN", &launch);
+    stop().blocks("open_work");
+    // The driver's own session has it no longer, and is not told that something is wrong.
+    scene.stop().session("driver").allows_untraced("idle");
+    scene.close_all();
+    scene.commit_all("done");
+    stop().allows("complete");
+    stop().allows_untraced("idle");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_session_that_gets_another_run_during_its_stop_is_judged_by_that_one() {
+    let scene = with_two_epics();
+    scene.start(SESSION);
+    // Git is slow, so that there is time to replace the run.
+    let bin = scene.path("../bin");
+    std::fs::create_dir(&bin).unwrap();
+    let script = "#!/bin/sh\nif [ -e \"$HOME/slow\" ]; then touch \"$HOME/asked\"; sleep 2; fi\nPATH=\"${PATH#*:}\" exec git \"$@\"\n";
+    std::fs::write(bin.join("git"), script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(bin.join("git"), mode).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let home = scene.path("../home");
+    std::fs::write(home.join("slow"), "").unwrap();
+    let reason = std::thread::scope(|scope| {
+        let stop = scope.spawn(|| scene.stop().env("PATH", &path).done());
+        for _ in 0..600 {
+            if home.join("asked").exists() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        std::fs::remove_file(home.join("slow")).unwrap();
+        let start = ["start", "bd-other", "--session", SESSION, "--replace"];
+        assert_eq!(scene.beadlock(&start).done().status, 0);
+        let done = stop.join().unwrap();
+        done.json()["reason"].as_str().unwrap().to_owned()
+    });
+    assert!(reason.contains("Ready: bd-other.1."), "{reason}");
+    let run = scene.run();
+    assert_eq!((run.epic.as_str(), run.counters.cycles), ("bd-other", 1));
 }

@@ -153,6 +153,19 @@ impl Scene {
         }
     }
 
+    /// A shell script in which `$0` is the binary, with a stop's payload on its stdin.
+    #[cfg(unix)]
+    pub fn stop_by_shell(&self, script: &str) -> Call {
+        let mut command = self.command("sh", &self.root);
+        command
+            .args(["-c", script])
+            .arg(env!("CARGO_BIN_EXE_beadlock"));
+        Call {
+            command,
+            stdin: serde_json::to_vec(&self.payload(STOP)).unwrap(),
+        }
+    }
+
     pub fn start(&self, session: &str) -> Done {
         let done = self.beadlock(&["start", EPIC, "--session", session]).done();
         assert_eq!(done.status, 0, "{}", done.stderr);
@@ -201,7 +214,10 @@ impl Scene {
     }
 
     pub fn runs(&self) -> Vec<Kept> {
-        Store::open(&self.store_dir()).unwrap().runs().unwrap()
+        match Store::open(&self.store_dir()) {
+            Ok(mut store) => store.runs().unwrap(),
+            Err(_) => Vec::new(),
+        }
     }
 
     /// The run of a session.
@@ -462,17 +478,36 @@ impl Stop<'_> {
         scene.last_record_is("allow", reason);
     }
 
-    /// The agent is let go without a word or a trace.
+    /// The agent is let go and the person told, for a reason that no record can say.
     #[track_caller]
-    pub fn allows_untraced(self, reason: &str) {
+    pub fn tells_of(self, reason: &str, text: &str) -> String {
         assert!(
             Allow::NAMES.contains(&reason),
             "no allow is called {reason}"
         );
+        let told = self.env("CLAUDE_CODE_ENTRYPOINT", "cli").done().tells();
+        assert!(told.contains(text), "{reason}: {told}");
+        told
+    }
+
+    /// The agent is let go without a word or a trace. Nothing but the state of things tells why:
+    /// the session has no run, or one that rests; `disabled` is seen by its contrast alone.
+    #[track_caller]
+    pub fn allows_untraced(self, reason: &str) {
         let scene = self.scene;
         let before = scene.records().len();
+        let is_sub_agent = self.payload.contains_key("agent_id");
+        let session = self.session.clone();
         self.done().is_silent();
         assert_eq!(scene.records().len(), before);
+        let runs = scene.runs().into_iter().map(|kept| kept.run);
+        let mut live = runs.filter(|run| run.session == session && !run.is_over());
+        match (reason, live.next()) {
+            ("idle", None) | ("disabled", Some(_)) => {}
+            ("idle", Some(_)) => assert!(is_sub_agent, "the session has a run"),
+            ("resting", Some(run)) => assert_ne!(run.state.name(), "active"),
+            (reason, _) => panic!("no such state of things: {reason}"),
+        }
     }
 }
 

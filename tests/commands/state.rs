@@ -103,12 +103,7 @@ fn a_damaged_database_is_kept_and_lets_go() {
             let _ = fs::remove_file(name);
         }
         fs::write(&database, damage).unwrap();
-        let told = scene
-            .stop()
-            .env("CLAUDE_CODE_ENTRYPOINT", "cli")
-            .done()
-            .tells();
-        assert!(told.contains("was damaged and is kept"), "corrupt: {told}");
+        scene.stop().tells_of("corrupt", "was damaged and is kept");
         assert!(!database.exists());
         let kept: Vec<_> = fs::read_dir(scene.store_dir().path())
             .unwrap()
@@ -183,25 +178,30 @@ fn a_mark_without_its_run_lets_go_and_says_so() {
 #[cfg(unix)]
 #[test]
 fn a_full_disk_withdraws_the_block() {
-    // A file size limit is the nearest thing to a full disk that needs no privileges.
+    // A file size limit is the nearest thing to a full disk that needs no privileges. At 32 KB the
+    // store can still be read, but its journal, which is longer already, cannot grow.
     let scene = Scene::with_tasks(1);
     scene.start(SESSION);
-    let bytes = serde_json::to_vec(&scene.payload(STOP)).unwrap();
-    let mut command = scene.command("sh", &scene.root);
-    command
-        .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" hook stop"])
-        .arg(env!("CARGO_BIN_EXE_beadlock"))
-        .env("CLAUDE_CODE_ENTRYPOINT", "cli")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(&bytes).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success());
-    assert!(!text.contains("\"decision\""), "{text}");
-    assert!(text.contains("systemMessage"), "{text}");
+    let script = "trap '' XFSZ; ulimit -f 64; exec \"$0\" hook stop";
+    let stop = scene.stop_by_shell(script);
+    let told = stop.env("CLAUDE_CODE_ENTRYPOINT", "cli").done().tells();
+    assert!(told.contains("could not record the stop"), "{told}");
     scene.stop().blocks("open_work");
+}
+
+#[test]
+fn a_run_whose_end_could_not_be_recorded_keeps_its_mark() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene.close_all();
+    scene.commit_all("done");
+    let holder = rusqlite::Connection::open(scene.store_dir().database()).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let stop = scene.stop().env("CLAUDE_CODE_ENTRYPOINT", "cli").done();
+    holder.execute_batch("ROLLBACK").unwrap();
+    assert!(stop.tells().contains("is complete"));
+    assert_eq!(scene.run().state.name(), "active");
+    scene.stop().allows("complete");
 }
 
 #[cfg(unix)]

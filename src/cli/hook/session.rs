@@ -45,10 +45,10 @@ fn greet(dir: &StoreDir, event: &Event) -> Result<Reply, Error> {
         lines.join("\n")
     });
     if event.stop.is_interactive && !owed.is_empty() {
-        store.write(|writer| {
+        store.write(|writer| -> Result<(), Error> {
             for kept in &owed {
                 if let Some(mut newest) = writer.run(&kept.run.id)? {
-                    newest.run.told.is_owed = false;
+                    newest.run.note_told();
                     writer.save(&newest.run)?;
                 }
             }
@@ -70,10 +70,7 @@ fn greet(dir: &StoreDir, event: &Event) -> Result<Reply, Error> {
             },
             aside: None,
         },
-        (None, Some(tell)) => Reply {
-            answer: Answer::Tell(tell),
-            aside: None,
-        },
+        (None, Some(tell)) => Reply::tell(tell),
         (None, None) => Reply::silence(),
     })
 }

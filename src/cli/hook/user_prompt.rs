@@ -5,18 +5,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Reply;
-use crate::arm::{self, How, Wish};
-use crate::cli::ambient::{actor, now, sources};
-use crate::cli::start::refusal;
+use super::owner::wish;
+use crate::arm;
+use crate::cli::ambient::{now, sources};
+use crate::cli::report::Refusal;
 use crate::edge::agent::{Ambient, Answer, Event};
 use crate::edge::store::{Error, Kept, Store, StoreDir};
+use crate::ground;
 use crate::kernel::judge::may_be_conversation;
-use crate::kernel::ledger::{Asked, By, Fingerprint, PromptKind, Run, State};
+use crate::kernel::ledger::{Asked, Fingerprint, PromptKind, Run, State};
+use crate::kernel::ownership::How;
 use crate::render::{self, Reader};
 use crate::survey::{self, Spoken};
 
 /// Claude Code ends a turn by itself after this many blocks without a tool call.
-const AGENT_CAP: u32 = 8;
+const AGENT_BLOCKS_MAX: u32 = 8;
 
 pub fn respond(event: &Event, ambient: &Ambient) -> Reply {
     let (Some(session), Some(typed)) = (&event.session, &event.prompt) else {
@@ -51,22 +54,8 @@ fn run_tasks(arguments: &str, session: &str, event: &Event, ambient: &Ambient) -
                 .to_owned(),
         );
     };
-    let Some(dir) = event.dirs.iter().find(|dir| dir.is_dir()) else {
+    let Some(wish) = wish(epic, session, How::Typed, event, ambient) else {
         return refused("Beadlock: the session's directory does not exist any more.".to_owned());
-    };
-    let wish = Wish {
-        epic: epic.to_owned(),
-        session: session.to_owned(),
-        dir: dir.clone(),
-        by: By::Person,
-        inside: None,
-        how: How::Typed {
-            prompt: event.stop.prompt.clone(),
-        },
-        replace: false,
-        sources: sources(ambient, &[]),
-        actor: actor(None, ambient, dir),
-        now: now(),
     };
     match arm::arm(&wish) {
         Ok(armed) => {
@@ -79,13 +68,10 @@ fn run_tasks(arguments: &str, session: &str, event: &Event, ambient: &Ambient) -
             if !warnings.is_empty() {
                 text = format!("{text} Mind: {warnings}.");
             }
-            Reply {
-                answer: Answer::Tell(text),
-                aside: None,
-            }
+            Reply::tell(text)
         }
         Err(error) => {
-            let refusal = refusal(&error);
+            let refusal = Refusal::from(error);
             let hint = refusal.hint.map(|hint| format!(" Hint: {hint}."));
             refused(format!(
                 "Beadlock: {}.{}",
@@ -107,6 +93,9 @@ fn note(
     let Some(kept) = store.run_of_session(session)? else {
         return Ok(Reply::silence());
     };
+    if !kept.run.is_listening() {
+        return Ok(Reply::silence());
+    }
     let asked = Asked {
         id: event.stop.prompt.clone(),
         kind,
@@ -114,21 +103,14 @@ fn note(
         before: before(&kept, kind, event, ambient),
     };
     let before = kept.run;
-    let is_listening = match before.state {
-        State::Active | State::Waiting => true,
-        State::Stale | State::Paused | State::Ended => before.told.is_owed,
-    };
-    if !is_listening {
-        return Ok(Reply::silence());
-    }
-    let reader = store.write(|writer| {
+    let reader = store.write(|writer| -> Result<Reader, Error> {
         let Some(mut newest) = writer.run_of_session(session)? else {
             return Ok(Reader::OwnSession);
         };
         let was_awake = newest.run.state == State::Active;
         newest.run.prompted(asked, now());
         if event.stop.is_interactive {
-            newest.run.told.is_owed = false;
+            newest.run.note_told();
         }
         writer.save(&newest.run)?;
         let is_awake = newest.run.state == State::Active;
@@ -139,10 +121,7 @@ fn note(
         })
     })?;
     Ok(match line(&before, reader, event) {
-        Some(text) => Reply {
-            answer: Answer::Tell(text),
-            aside: None,
-        },
+        Some(text) => Reply::tell(text),
         None => Reply::silence(),
     })
 }
@@ -153,7 +132,7 @@ fn line(before: &Run, reader: Reader, event: &Event) -> Option<String> {
         None
     } else if before.told.is_owed {
         Some(render::owed(before, reader))
-    } else if before.state == State::Active && before.turn.blocks >= AGENT_CAP {
+    } else if before.state == State::Active && before.turn.blocks >= AGENT_BLOCKS_MAX {
         Some(format!(
             "Beadlock: the last turn ended by the agent's own cap after {} blocks in a row, not by Beadlock. {} is still open.",
             before.turn.blocks, before.epic
@@ -170,6 +149,6 @@ fn before(kept: &Kept, kind: PromptKind, event: &Event, ambient: &Ambient) -> Fi
     }
     let deadline = Instant::now() + Duration::from_secs(survey::SENSOR_SECONDS_MAX);
     let sources = sources(ambient, &[]);
-    let edges = Arc::new(arm::edges(&kept.site, Spoken::Nowhere, sources));
+    let edges = Arc::new(ground::edges(&kept.site, Spoken::Nowhere, sources));
     survey::fingerprint(&edges, &kept.run, now(), deadline)
 }

@@ -65,7 +65,6 @@ impl Git {
         Ok(Found {
             place: Place {
                 root,
-                common_dir,
                 main_root,
                 is_linked,
             },
@@ -112,7 +111,6 @@ impl Found {
         Found {
             place: Place {
                 root,
-                common_dir,
                 main_root,
                 is_linked,
             },

@@ -2,6 +2,7 @@
 //! Settings are those that lost nothing under 32 writers and kill -9: WAL, full sync, a busy
 //! handler with short sleeps, no checkpoint on close.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{Error, from_sqlite, is_corrupt};
 use super::place::StoreDir;
-use super::record::{RECORD_VERSION, Record};
+use super::record::Record;
 use super::wire::{StoredRoster, StoredRun};
 use crate::kernel::ledger::{Run, State};
 use crate::kernel::snapshot::Baseline;
@@ -98,15 +99,6 @@ impl Kept {
             revision,
         }
     }
-}
-
-/// Whose a launch turned out to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
-    /// This session was the first to be seen with it.
-    Owner,
-    /// Another session was; this one is a child that inherited the environment.
-    Child,
 }
 
 pub struct Store {
@@ -226,6 +218,28 @@ impl Store {
         found.map(Columns::read).transpose()
     }
 
+    /// Takes back the mark that was set for a run which could not be had. In doubt it stays: one
+    /// too many costs a look at the store, one too few frees an agent.
+    pub fn unmark_unless_held(&mut self, session: &str) {
+        let is_held = |kept: Option<Kept>| kept.is_some_and(|kept| !kept.run.is_over());
+        if self
+            .run_of_session(session)
+            .is_ok_and(|kept| !is_held(kept))
+        {
+            self.dir.unmark(session);
+        }
+    }
+
+    /// The newest record of a run.
+    pub fn last_record(&mut self, run: &str) -> Result<Option<Record>, Error> {
+        let sql = "SELECT record FROM stop WHERE run = ?1 ORDER BY number DESC LIMIT 1";
+        let text: Option<String> = self.attempt(|connection| {
+            let found = connection.query_row(sql, [run], |row| row.get(0));
+            found.optional()
+        })?;
+        text.map(|text| read_record(run, &text)).transpose()
+    }
+
     /// The other runs of a run's session of which the person was not told something yet.
     pub fn owed_beside(&mut self, run: &Run) -> Result<Vec<Kept>, Error> {
         let owed = "session = ?1 AND id <> ?2 AND json_extract(doc, '$.tell_is_owed') = 1";
@@ -273,30 +287,28 @@ impl Store {
             let rows = statement.query_map([run], |row| row.get(0))?;
             rows.collect()
         })?;
-        let bad = |error: serde_json::Error| Error::BadRun {
-            run: run.to_owned(),
-            what: error.to_string(),
-        };
-        let read = |text: String| serde_json::from_str(&text).map_err(bad);
-        texts.into_iter().map(read).collect()
+        texts.iter().map(|text| read_record(run, text)).collect()
     }
 
-    /// Everything that `change` does, or nothing of it. The closure must not start processes or
-    /// wait for anything: others wait for it.
-    pub fn write<T>(
+    /// Everything that `change` does, or nothing of it: whatever error it ends with, nothing is
+    /// kept. The closure must not start processes or wait for anything: others wait for it.
+    pub fn write<T, E: From<Error>>(
         &mut self,
-        change: impl FnOnce(&Writer<'_>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        change: impl FnOnce(&Writer<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         let path = self.dir.database();
-        let mut outcome: Option<Result<T, Error>> = None;
+        let mut outcome: Option<Result<T, E>> = None;
+        let mut is_damaged = false;
         self.attempt(|connection| {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let writer = Writer {
                 transaction: &transaction,
                 path: &path,
+                is_damaged: Cell::new(false),
             };
             let result = change(&writer);
+            is_damaged = writer.is_damaged.get();
             let is_fine = result.is_ok();
             outcome = Some(result);
             if is_fine {
@@ -305,18 +317,16 @@ impl Store {
                 transaction.rollback()
             }
         })?;
-        if let Some(Err(Error::Corrupt { .. })) = outcome {
-            return Err(self.damaged());
+        if is_damaged {
+            return Err(self.damaged().into());
         }
         if !path.exists() {
             // Deleted under our feet: what was written went into a file that nobody will find.
-            return Err(Error::Missing { path });
+            return Err(Error::Missing { path }.into());
         }
         outcome.unwrap_or_else(|| {
-            Err(Error::Unreadable {
-                path,
-                what: "nothing was written".to_owned(),
-            })
+            let what = "nothing was written".to_owned();
+            Err(Error::Unreadable { path, what }.into())
         })
     }
 
@@ -352,6 +362,8 @@ impl Store {
 pub struct Writer<'a> {
     transaction: &'a Transaction<'a>,
     path: &'a Path,
+    /// The file turned out to be damaged.
+    is_damaged: Cell<bool>,
 }
 
 impl Writer<'_> {
@@ -462,35 +474,29 @@ impl Writer<'_> {
     }
 
     pub fn record(&self, run: &str, record: &Record) -> Result<(), Error> {
-        let record = Record {
-            version: RECORD_VERSION,
-            ..record.clone()
-        };
         self.sql(self.transaction.execute(
             "INSERT INTO stop (run, number, record)
              SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM stop WHERE run = ?1",
-            (run, json(&record)?),
+            (run, json(record)?),
         ))
         .map(drop)
     }
 
+    /// The session that was first seen with a launch.
+    pub fn bound(&self, launch: &str) -> Result<Option<String>, Error> {
+        let sql = "SELECT session FROM launch WHERE launch = ?1";
+        let found = self.transaction.query_row(sql, [launch], |row| row.get(0));
+        self.sql(found.optional())
+    }
+
     /// Binds a launch to the first session that is seen with it.
-    pub fn bind(&self, launch: &str, run: &str, session: &str) -> Result<Bound, Error> {
+    pub fn bind(&self, launch: &str, run: &str, session: &str) -> Result<(), Error> {
         self.sql(self.transaction.execute(
             "INSERT INTO launch (launch, run, session) VALUES (?1, ?2, ?3)
              ON CONFLICT (launch) DO NOTHING",
             [launch, run, session],
-        ))?;
-        let owner: String = self.sql(self.transaction.query_row(
-            "SELECT session FROM launch WHERE launch = ?1",
-            [launch],
-            |row| row.get(0),
-        ))?;
-        Ok(if owner == session {
-            Bound::Owner
-        } else {
-            Bound::Child
-        })
+        ))
+        .map(drop)
     }
 
     fn find(&self, condition: &str, value: &str) -> Result<Option<Kept>, Error> {
@@ -500,7 +506,12 @@ impl Writer<'_> {
     }
 
     fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, Error> {
-        result.map_err(|error| from_sqlite(&error, self.path, BUSY_SECONDS_MAX))
+        result.map_err(|error| {
+            if is_corrupt(&error) {
+                self.is_damaged.set(true);
+            }
+            from_sqlite(&error, self.path, BUSY_SECONDS_MAX)
+        })
     }
 }
 
@@ -556,6 +567,13 @@ impl Columns {
         run.roster = roster.map(StoredRoster::members).transpose()?;
         Ok(run)
     }
+}
+
+fn read_record(run: &str, text: &str) -> Result<Record, Error> {
+    serde_json::from_str(text).map_err(|error| Error::BadRun {
+        run: run.to_owned(),
+        what: error.to_string(),
+    })
 }
 
 fn json(value: &impl Serialize) -> Result<String, Error> {

@@ -72,7 +72,6 @@ struct StoredCounters {
     cycles: u32,
     blocks_idle: u32,
     blocks: u32,
-    faults: u32,
     turns_cut: u32,
 }
 
@@ -165,7 +164,6 @@ impl From<&Run> for StoredRun {
                 cycles: run.counters.cycles,
                 blocks_idle: run.counters.blocks_idle,
                 blocks: run.counters.blocks,
-                faults: run.counters.faults,
                 turns_cut: run.counters.turns_cut,
             },
             streak: run.streak.map(|streak| StoredStreak {
@@ -213,7 +211,6 @@ impl TryFrom<StoredRun> for Run {
             cycles: stored.counters.cycles,
             blocks_idle: stored.counters.blocks_idle,
             blocks: stored.counters.blocks,
-            faults: stored.counters.faults,
             turns_cut: stored.counters.turns_cut,
         };
         if counters.cycles > counters.stops || counters.blocks > counters.cycles {

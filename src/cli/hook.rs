@@ -2,6 +2,7 @@
 //! happens: a fault of ours may hold nobody.
 
 mod input;
+mod owner;
 mod session;
 mod stop;
 mod user_prompt;
@@ -62,7 +63,7 @@ enum EventArgs {
 
 pub fn run(args: &Args) -> Exit {
     let ambient = ambient::ambient();
-    if ambient.variable("BEADLOCK_DISABLE") == Some("1") {
+    if stop::is_disabled(&ambient) && !matches!(args.event, EventArgs::Stop { .. }) {
         return Exit::Fine;
     }
     let Dialect::Claude = args.agent;
@@ -71,12 +72,10 @@ pub fn run(args: &Args) -> Exit {
         let event = agent.read(&input::read(), &ambient);
         respond(&args.event, &event, &ambient)
     }));
-    let reply = reply.unwrap_or_else(|_| Reply {
-        answer: Answer::Tell(
-            "Beadlock failed and let the agent go; please report it with the text on stderr."
-                .to_owned(),
-        ),
-        aside: None,
+    let reply = reply.unwrap_or_else(|_| {
+        Reply::tell(
+            "Beadlock failed and let the agent go; please report it with the text on stderr.",
+        )
     });
     if let Some(aside) = &reply.aside {
         // Where the agent shows nobody what a hook says, stderr is what is left.
@@ -96,6 +95,13 @@ impl Reply {
     fn silence() -> Reply {
         Reply {
             answer: Answer::Silence,
+            aside: None,
+        }
+    }
+
+    fn tell(text: impl Into<String>) -> Reply {
+        Reply {
+            answer: Answer::Tell(text.into()),
             aside: None,
         }
     }

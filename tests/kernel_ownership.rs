@@ -1,0 +1,231 @@
+//! Whose run it is: every combination of who asks, how, and what runs there are, against the
+//! contract's sentences about ownership and waking.
+
+#[expect(
+    dead_code,
+    reason = "shared with the tests of the decision, which need more"
+)]
+mod facts;
+
+use beadlock::kernel::ledger::{By, Outcome, Run, State};
+use beadlock::kernel::ownership::{
+    Asker, Disposition, Holdings, How, Launch, Own, Refused, launched, may_adopt, settle,
+};
+use beadlock::kernel::policy::Policy;
+use facts::{MINUTE, NOW, run};
+
+/// The session that is to be held, the one that has the epic's run, and one that has nothing.
+const OURS: &str = "session-1";
+const THEIRS: &str = "session-2";
+const THIRD: &str = "session-3";
+
+/// A run in this state whose last event was so many minutes ago.
+fn run_in(session: &str, state: State, minutes: i64) -> Run {
+    let mut run = run(&Policy::default());
+    run.session = session.into();
+    run.state = state;
+    run.last_event_at = NOW.plus_millis(-minutes * MINUTE);
+    run
+}
+
+/// Another session's run, and whether a person may have it without force.
+fn elsewhere() -> Vec<(Option<Run>, bool)> {
+    let at = |state, minutes| Some(run_in(THEIRS, state, minutes));
+    vec![
+        (None, true),
+        (at(State::Active, 1), false),
+        (at(State::Active, 120), false),
+        (at(State::Active, 121), true),
+        (at(State::Waiting, 1), true),
+        (at(State::Stale, 1), true),
+        (at(State::Paused, 1), true),
+    ]
+}
+
+const INSIDE: [Option<&str>; 4] = [None, Some(OURS), Some(THEIRS), Some(THIRD)];
+const BY: [By; 2] = [By::Person, By::Agent];
+
+struct Case<'a> {
+    asker: Asker<'a>,
+    own: Option<bool>,
+    elsewhere: Option<&'a Run>,
+    is_free: bool,
+    had_it: bool,
+}
+
+/// The contract's sentences, the first that applies.
+fn expected(case: &Case<'_>) -> Result<Disposition, Refused> {
+    let Case { asker, own, .. } = case;
+    let is_agent = asker.by == By::Agent;
+    let is_active = case.elsewhere.is_some_and(|run| run.state == State::Active);
+    if *own == Some(true) {
+        // Start again in the same session wakes; from an agent it only prints the prompt.
+        return Ok(if is_agent {
+            Disposition::Show
+        } else {
+            Disposition::Wake
+        });
+    }
+    if *own == Some(false) && !asker.replace {
+        return Err(Refused::SecondEpic);
+    }
+    // `--epic` arms only if this session never had such a run and nobody else has an active one.
+    if asker.how == How::AtStop && (case.had_it || is_active) {
+        return Err(Refused::NotThisSession);
+    }
+    if case.elsewhere.is_none() {
+        return Ok(Disposition::New);
+    }
+    if asker.inside == Some(THEIRS) {
+        return Err(Refused::GivenAway);
+    }
+    if is_agent {
+        return Err(Refused::NotAnAgents);
+    }
+    if case.is_free {
+        Ok(Disposition::TakeOver)
+    } else {
+        Err(Refused::LiveElsewhere)
+    }
+}
+
+#[test]
+fn every_wish_is_settled_as_the_contract_says() {
+    let mut cases = 0;
+    let mine = run_in(OURS, State::Active, 1);
+    for (elsewhere, is_free) in elsewhere() {
+        for own in [None, Some(true), Some(false)] {
+            for inside in INSIDE {
+                for by in BY {
+                    for how in [How::ByHand, How::Typed, How::AtStop] {
+                        for (replace, had_it) in
+                            [(false, false), (false, true), (true, false), (true, true)]
+                        {
+                            let case = Case {
+                                asker: Asker {
+                                    inside,
+                                    by,
+                                    how,
+                                    replace,
+                                },
+                                own,
+                                elsewhere: elsewhere.as_ref(),
+                                is_free,
+                                had_it,
+                            };
+                            let holdings = Holdings {
+                                own: own.map(|is_same| {
+                                    if is_same {
+                                        Own::OfThisEpic(&mine)
+                                    } else {
+                                        Own::OfAnother(&mine)
+                                    }
+                                }),
+                                elsewhere: elsewhere.as_ref(),
+                                had_it,
+                            };
+                            let settled = settle(&case.asker, &holdings, NOW);
+                            let what = format!("{:?} {own:?} {elsewhere:?} {had_it}", case.asker);
+                            assert_eq!(settled, expected(&case), "{what}");
+                            cases += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(cases, 2016);
+}
+
+#[test]
+fn a_person_moves_any_run_and_an_agent_none() {
+    for state in State::ALL {
+        let run = run_in(THEIRS, state, 1);
+        for inside in INSIDE {
+            for by in BY {
+                // Moving it to where it is moves nothing.
+                assert_eq!(may_adopt(&run, THEIRS, inside, by), Ok(()));
+                let expected = match (inside, by) {
+                    (Some(THEIRS), _) => Err(Refused::GivenAway),
+                    (_, By::Agent) => Err(Refused::NotAnAgents),
+                    (_, By::Person) => Ok(()),
+                };
+                assert_eq!(may_adopt(&run, OURS, inside, by), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_launch_is_the_first_sessions_that_is_seen_with_it() {
+    for state in State::ALL {
+        for is_called in [false, true] {
+            for minutes in [1, 121] {
+                let mut run = run_in(THEIRS, state, minutes);
+                run.counters.stops = u32::from(is_called);
+                let is_at_work = is_called && state == State::Active && minutes == 1;
+                for bound in [None, Some(OURS), Some(THEIRS), Some(THIRD)] {
+                    let expected = match (state, bound) {
+                        (State::Ended, _) => Launch::Over,
+                        (_, Some(OURS)) => Launch::Owner,
+                        (_, Some(_)) => Launch::Child,
+                        (_, None) if is_at_work => Launch::Child,
+                        (_, None) => Launch::Owner,
+                    };
+                    assert_eq!(
+                        launched(&run, OURS, bound, NOW),
+                        expected,
+                        "{run:?} {bound:?}"
+                    );
+                    let own = launched(&run, THEIRS, None, NOW);
+                    let is_over = state == State::Ended;
+                    assert_eq!(own, if is_over { Launch::Over } else { Launch::Owner });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_launch_holds_the_session_whatever_the_run_did_before() {
+    for state in [State::Active, State::Waiting, State::Stale, State::Paused] {
+        let mut run = run_in(THEIRS, state, 1);
+        run.counters.blocks_idle = 3;
+        run.launch(OURS, NOW);
+        assert_eq!((run.session.as_str(), run.state), (OURS, State::Active));
+        // Only waking starts counters anew.
+        let expected = if state == State::Active { 3 } else { 0 };
+        assert_eq!(run.counters.blocks_idle, expected);
+    }
+}
+
+#[test]
+fn what_an_agent_replaces_is_owed_and_what_a_person_replaces_is_not() {
+    let replaced = |by| {
+        let mut run = run_in(OURS, State::Active, 1);
+        run.replace(by, NOW);
+        (run.state, run.outcome.map(Outcome::name), run.told.is_owed)
+    };
+    assert_eq!(
+        replaced(By::Person),
+        (State::Ended, Some("replaced"), false)
+    );
+    assert_eq!(replaced(By::Agent), (State::Ended, Some("abandoned"), true));
+}
+
+#[test]
+fn a_run_speaks_only_where_there_is_something_to_say() {
+    for state in State::ALL {
+        for is_owed in [false, true] {
+            let mut run = run_in(OURS, state, 1);
+            run.told.is_owed = is_owed;
+            let rests = state != State::Active;
+            assert_eq!(run.is_silent(false), rests);
+            assert_eq!(run.is_silent(true), rests && !is_owed);
+            let hears = matches!(state, State::Active | State::Waiting);
+            assert_eq!(run.is_listening(), hears || is_owed);
+            run.note_told();
+            assert!(!run.owes(true));
+        }
+    }
+}
