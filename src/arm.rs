@@ -4,22 +4,22 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::Instant;
 
 use crate::config::{self, Sources};
 use crate::edge::git::Git;
 use crate::edge::store::{self, Kept, Site, Store, StoreDir, Writer};
-use crate::edge::tracker::{self, Tracker};
+use crate::edge::tracker::{List, Memory};
 use crate::ground::{self, Ground};
 use crate::kernel::ledger::{
     By, Counters, Fingerprint, Prompt, PromptId, PromptKind, Run, State, Told, Turn, roster_of,
 };
 use crate::kernel::moment::Moment;
 use crate::kernel::ownership::{Asker, Disposition, Holdings, How, Own, Refused, settle};
-use crate::kernel::snapshot::{Baseline, Git as GitState, Sensor};
-use crate::kernel::task::{Epic, Task, TaskId};
+use crate::kernel::snapshot::{Baseline, Fault, Git as GitState, Sensor};
+use crate::kernel::task::{Epic, TaskId};
 use crate::render::Rendered;
-use crate::survey;
+use crate::survey::{self, Tasks};
 
 /// Somebody's wish to have an epic guarded.
 pub struct Wish {
@@ -121,10 +121,9 @@ pub fn arm(wish: &Wish) -> Result<Armed, Error> {
 pub fn preview(epic: &str, dir: &Path, sources: &Sources, now: Moment) -> Result<Rendered, Error> {
     let id = plain_id(epic)?;
     let ground = Ground::of(dir, sources)?;
-    let tasks = ground
-        .tracker
-        .tasks(Duration::from_secs(survey::SENSOR_SECONDS_MAX));
-    epic_of(&id, tasks, &ground, now)?;
+    let tasks = Tasks::of(Ok(ground.tracker.clone()), None);
+    let list = tasks.list(Instant::now() + survey::SENSOR_TIME_MAX);
+    epic_of(&id, list, &ground, now)?;
     Ok(ground.prompt(&id))
 }
 
@@ -134,6 +133,7 @@ struct Gathered {
     run: Run,
     epic: Option<Epic>,
     baseline: Result<Baseline, String>,
+    memory: Option<Memory>,
     is_enabled: bool,
     prompt_fault: Option<String>,
 }
@@ -143,8 +143,9 @@ impl Gathered {
         let id = plain_id(&wish.epic)?;
         let ground = Ground::of(&wish.dir, &wish.sources)?;
         let git = ground.git();
-        let (tasks, state) = read_both(ground.tracker.as_ref(), &git);
-        let epic = match epic_of(&id, tasks, &ground, wish.now) {
+        let tasks = Tasks::of(Ok(ground.tracker.clone()), None);
+        let (list, state) = read_both(&tasks, &git);
+        let epic = match epic_of(&id, list, &ground, wish.now) {
             // The agent is there already, and the decision weighs the failure.
             Err(Error::Tracker { .. }) if wish.how == How::AtStop => None,
             Err(error) => return Err(error),
@@ -180,6 +181,7 @@ impl Gathered {
             run,
             epic,
             baseline: state.map(|git| Baseline::of(&git)),
+            memory: tasks.news().cloned(),
             is_enabled: ground.config.is_enabled,
             prompt_fault: prompt.fault,
         })
@@ -192,6 +194,9 @@ impl Gathered {
         wish: &Wish,
         writer: &Writer<'_>,
     ) -> Result<(Kept, Disposition, Option<String>), Error> {
+        if let Some(memory) = &self.memory {
+            writer.remember(&self.site, memory)?;
+        }
         let own = writer.run_of_session(&wish.session)?;
         let own = own.filter(|kept| !kept.run.is_over());
         let elsewhere = writer
@@ -329,27 +334,24 @@ fn refusal(refused: Refused, wish: &Wish, holdings: &Holdings<'_>) -> Error {
     }
 }
 
-type Tasks = Result<Vec<Task>, tracker::Error>;
+type Listed = Result<List, Fault>;
 
 /// Tracker and git, side by side.
-fn read_both(tracker: &dyn Tracker, git: &Git) -> (Tasks, Result<GitState, String>) {
-    let patience = Duration::from_secs(survey::SENSOR_SECONDS_MAX);
+fn read_both(tasks: &Tasks, git: &Git) -> (Listed, Result<GitState, String>) {
     thread::scope(|scope| {
         let git = scope.spawn(|| {
-            let state = git.read(patience);
+            let state = git.read(survey::SENSOR_TIME_MAX);
             state.map_err(|error| survey::fault(Sensor::Git, &error).what)
         });
-        let tasks = tracker.tasks(patience);
+        let list = tasks.list(Instant::now() + survey::SENSOR_TIME_MAX);
         let died = |_| Err("failed while reading".to_owned());
-        (tasks, git.join().unwrap_or_else(died))
+        (list, git.join().unwrap_or_else(died))
     })
 }
 
-fn epic_of(id: &TaskId, tasks: Tasks, ground: &Ground, now: Moment) -> Result<Epic, Error> {
-    let tasks = tasks.map_err(|error| Error::Tracker {
-        what: error.to_string(),
-    })?;
-    Epic::of(&tasks, id.as_str(), now).ok_or_else(|| Error::NotFound {
+fn epic_of(id: &TaskId, list: Listed, ground: &Ground, now: Moment) -> Result<Epic, Error> {
+    let list = list.map_err(|fault| Error::Tracker { what: fault.what })?;
+    Epic::of(&list.tasks, id.as_str(), now).ok_or_else(|| Error::NotFound {
         epic: id.to_string(),
         whereabouts: ground.workspace.display().to_string(),
     })

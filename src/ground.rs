@@ -2,16 +2,17 @@
 //! again at every stop.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::config::{self, Config, Sources, TrackerChoice};
 use crate::edge::git::{Git, path_from};
 use crate::edge::store::Site;
-use crate::edge::tracker::{self, KindChoice, Tracker};
+use crate::edge::tracker::{self, KindChoice, Memory, Tracker, Workspace};
 use crate::kernel::ledger::Territory;
 use crate::kernel::snapshot::{Fault, Sensor};
 use crate::kernel::task::TaskId;
 use crate::render::{self, Rendered};
-use crate::survey::{self, Edges, Spoken};
+use crate::survey::{self, Edges, Spoken, Tasks};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -25,10 +26,12 @@ pub enum Error {
 pub struct Ground {
     pub tree: PathBuf,
     pub workspace: PathBuf,
+    /// The tracker's folder, where `BEADS_DIR` names it.
+    beads: Option<PathBuf>,
     project_file: PathBuf,
     prompts: PathBuf,
     pub config: Config,
-    pub tracker: Box<dyn Tracker>,
+    pub tracker: Arc<dyn Tracker>,
 }
 
 impl Ground {
@@ -42,8 +45,16 @@ impl Ground {
             .filter(|place| place.is_linked)
             .and_then(|place| place.main_root.clone());
         let tree = root.clone().unwrap_or_else(|| dir.to_owned());
-        let workspace = tracker::find(dir, main_root.as_deref(), &tree);
-        let project_file = project_file(dir, root.as_deref(), &workspace.root);
+        let workspace = match &sources.beads_dir {
+            Some(named) => tracker::at_folder(&dir.join(named)),
+            None => tracker::find(dir, main_root.as_deref(), &tree),
+        };
+        // A tracker that lies elsewhere brings no settings along.
+        let home = match &workspace.named {
+            Some(_) => tree.clone(),
+            None => workspace.root.clone(),
+        };
+        let project_file = project_file(dir, root.as_deref(), &home);
         let sources = Sources {
             project: Some(project_file.clone()),
             ..sources.clone()
@@ -51,12 +62,14 @@ impl Ground {
         let config = sources.resolve()?;
         let choice = match config.tracker {
             TrackerChoice::Auto => KindChoice::Auto,
+            TrackerChoice::Bd => KindChoice::Named(tracker::Kind::Bd),
             TrackerChoice::Jsonl => KindChoice::Named(tracker::Kind::Jsonl),
         };
         let tracker = tracker::open(&workspace, choice)?;
         Ok(Ground {
             tree,
-            prompts: workspace.root.join(&config.prompts),
+            prompts: home.join(&config.prompts),
+            beads: workspace.named,
             workspace: workspace.root,
             project_file,
             config,
@@ -72,6 +85,7 @@ impl Ground {
     pub fn site(&self) -> Site {
         Site {
             workspace: self.workspace.clone(),
+            beads: self.beads.clone(),
             tree: self.tree.clone(),
             project_file: self.project_file.clone(),
             tracker: self.tracker.kind().name().to_owned(),
@@ -96,8 +110,8 @@ impl Ground {
 }
 
 /// Opens the tracker that a run was started with.
-pub fn tracker_of(site: &Site) -> Result<Box<dyn Tracker>, Fault> {
-    let workspace = tracker::Workspace::at(&site.workspace);
+fn tracker_of(site: &Site) -> Result<Arc<dyn Tracker>, Fault> {
+    let workspace = workspace_of(site);
     let mut kinds = tracker::Kind::ALL.into_iter();
     let Some(kind) = kinds.find(|kind| kind.name() == site.tracker) else {
         let what = format!("no tracker is called `{}`", site.tracker);
@@ -107,9 +121,23 @@ pub fn tracker_of(site: &Site) -> Result<Box<dyn Tracker>, Fault> {
         .map_err(|error| survey::fault(Sensor::Tasks, &error))
 }
 
+/// How it is known which tracker a run's tasks are kept by.
+pub fn tracker_told_by(site: &Site) -> String {
+    workspace_of(site).told_by()
+}
+
+fn workspace_of(site: &Site) -> Workspace {
+    Workspace::at(&site.workspace, site.beads.as_deref())
+}
+
+/// The tasks that a run was started for. `last` is what is remembered of them.
+pub fn tasks(site: &Site, last: Option<Memory>) -> Tasks {
+    Tasks::of(tracker_of(site), last)
+}
+
 /// The outside as a run sees it. Of git that is its own work tree, and the tracker's file
 /// wherever that lies.
-pub fn edges(site: &Site, words: Spoken, sources: Sources) -> Edges {
+pub fn edges(site: &Site, last: Option<Memory>, words: Spoken, sources: Sources) -> Edges {
     let tracker = tracker_of(site);
     let git = match &tracker {
         Ok(tracker) => git_of(&site.tree, tracker.as_ref()),
@@ -117,7 +145,7 @@ pub fn edges(site: &Site, words: Spoken, sources: Sources) -> Edges {
         Err(_) => Git::at(&site.tree),
     };
     Edges {
-        tracker,
+        tasks: Tasks::of(tracker, last),
         git,
         words,
         sources,

@@ -1,6 +1,8 @@
 //! The seam in: reads what the kernel wants to know, side by side and within a deadline, and
 //! fills the snapshot. Whatever goes wrong on the way becomes a reading that failed.
 
+mod tasks;
+
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
@@ -9,29 +11,28 @@ use std::time::{Duration, Instant};
 
 use crate::config::{self, Sources};
 use crate::edge::git::Git;
-use crate::edge::tracker::Tracker;
 use crate::edge::transcript;
 use crate::kernel::ledger::{Fingerprint, Run};
 use crate::kernel::moment::Moment;
 use crate::kernel::policy::Policy;
 use crate::kernel::signal::{self, Words};
-use crate::kernel::snapshot::{self, Fault, Reading, Sensor, Snapshot};
+use crate::kernel::snapshot::{self, Fault, Reading, Sensor, Snapshot, Stop};
 use crate::kernel::task::{Epic, TaskId};
 use crate::kernel::wanted;
+pub use tasks::{Tasks, remedy};
 
-/// What the tracker, and git, may take.
-pub const SENSOR_SECONDS_MAX: u64 = 20;
+/// What the tracker, and git, may take; a second try included.
+pub const SENSOR_TIME_MAX: Duration = Duration::from_secs(20);
 /// What a whole hook may take; agents are told to wait for 60 s.
 pub const HOOK_SECONDS_MAX: u64 = 50;
 /// Each sensor is asked at most once, so there cannot be more rounds than sensors.
-const ROUNDS_MAX: usize = 6;
-/// A tracker that failed is asked once more after this long: a file that is just being replaced
-/// is whole again by then.
-const RETRY_PAUSE: Duration = Duration::from_millis(60);
+const ROUNDS_MAX: usize = Sensor::ALL.len();
+/// A sensor whose time is up still has to end what it started, and to say so.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// The outside, as one run sees it.
 pub struct Edges {
-    pub tracker: Result<Box<dyn Tracker>, Fault>,
+    pub tasks: Tasks,
     pub git: Git,
     pub words: Spoken,
     pub sources: Sources,
@@ -63,36 +64,17 @@ pub fn survey(edges: &Arc<Edges>, snapshot: &mut Snapshot, policy: &Policy, dead
 /// What the work looks like now, for comparing with later. Reads tracker and git side by side.
 pub fn fingerprint(edges: &Arc<Edges>, run: &Run, now: Moment, deadline: Instant) -> Fingerprint {
     let question = Arc::new(Question::about(run, now, deadline));
-    let mut epic = Reading::Unread;
-    let mut git = Reading::Unread;
-    for answer in ask_all(edges, &question, &[Sensor::Tasks, Sensor::Git]) {
-        match answer {
-            Answer::Tasks(reading) => epic = reading,
-            Answer::Git(reading) => git = reading,
-            Answer::Run(_) | Answer::Enabled(_) | Answer::Words(_) | Answer::Branches(_) => {}
-        }
-    }
-    Fingerprint::of(epic.known(), git.known(), &run.territory)
-}
-
-/// The epic as the tracker has it, asked a second time if the first answer is none.
-pub fn read_epic(
-    tracker: &dyn Tracker,
-    epic: &TaskId,
-    now: Moment,
-    deadline: Instant,
-) -> Result<Epic, Fault> {
-    let ask = || {
-        let patience = patience(deadline);
-        let tasks = tracker
-            .tasks(patience)
-            .map_err(|error| fault(Sensor::Tasks, &error))?;
-        Epic::of(&tasks, epic.as_str(), now).ok_or_else(|| not_found(epic))
+    let mut seen = Snapshot::of(Stop::default(), now);
+    ask(edges, &question, Sensor::Remembered).fill(&mut seen);
+    let sensors = if seen.rests_on_memory() {
+        &[Sensor::Git][..]
+    } else {
+        &[Sensor::Tasks, Sensor::Git]
     };
-    ask().or_else(|_| {
-        thread::sleep(RETRY_PAUSE);
-        ask()
-    })
+    for answer in ask_all(edges, &question, sensors) {
+        answer.fill(&mut seen);
+    }
+    Fingerprint::of(seen.known_epic(), seen.git.known(), &run.territory)
 }
 
 /// An error as a fault, with everything that caused it.
@@ -106,13 +88,9 @@ pub fn fault(sensor: Sensor, error: &dyn Error) -> Fault {
     Fault::new(sensor.name(), what)
 }
 
-fn not_found(epic: &TaskId) -> Fault {
-    Fault::new(Sensor::Tasks.name(), format!("epic {epic} was not found"))
-}
-
-fn patience(deadline: Instant) -> Duration {
-    let left = deadline.saturating_duration_since(Instant::now());
-    left.min(Duration::from_secs(SENSOR_SECONDS_MAX))
+/// What is left until `deadline`.
+fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
 }
 
 /// What the sensors have to know to answer.
@@ -122,6 +100,7 @@ struct Question {
     promises: Vec<String>,
     prompt: String,
     branches: Vec<String>,
+    /// For every sensor of this round.
     deadline: Instant,
 }
 
@@ -129,7 +108,7 @@ impl Question {
     fn of(snapshot: &Snapshot, sensors: &[Sensor], deadline: Instant) -> Option<Question> {
         let run = snapshot.run.known()?.as_ref()?;
         let mut question = Question::about(run, snapshot.now, deadline);
-        if let Some(epic) = snapshot.epic.known()
+        if let Some(epic) = snapshot.known_epic()
             && sensors.contains(&Sensor::Branches)
         {
             let branch = |id: &TaskId| format!("agent-{id}");
@@ -145,7 +124,7 @@ impl Question {
             promises: run.policy.completion_promises.clone(),
             prompt: run.prompt.clone(),
             branches: Vec::new(),
-            deadline,
+            deadline: deadline.min(Instant::now() + SENSOR_TIME_MAX),
         }
     }
 }
@@ -155,7 +134,9 @@ enum Answer {
     Run(Fault),
     Enabled(Reading<bool>),
     Words(Reading<Words>),
+    Remembered(Reading<Option<Epic>>),
     Tasks(Reading<Epic>),
+    OwnReady(Reading<Option<Vec<TaskId>>>),
     Git(Reading<snapshot::Git>),
     Branches(Reading<Vec<String>>),
 }
@@ -166,7 +147,9 @@ impl Answer {
             Answer::Run(fault) => snapshot.run = Reading::Failed(fault),
             Answer::Enabled(reading) => snapshot.enabled = reading,
             Answer::Words(reading) => snapshot.words = reading,
+            Answer::Remembered(reading) => snapshot.remembered = reading,
             Answer::Tasks(reading) => snapshot.epic = reading,
+            Answer::OwnReady(reading) => snapshot.own_ready = reading,
             Answer::Git(reading) => snapshot.git = reading,
             Answer::Branches(reading) => snapshot.branches = reading,
         }
@@ -178,7 +161,9 @@ impl Answer {
             Sensor::Run => Answer::Run(fault),
             Sensor::Enabled => Answer::Enabled(Reading::Failed(fault)),
             Sensor::Words => Answer::Words(Reading::Failed(fault)),
+            Sensor::Remembered => Answer::Remembered(Reading::Failed(fault)),
             Sensor::Tasks => Answer::Tasks(Reading::Failed(fault)),
+            Sensor::OwnReady => Answer::OwnReady(Reading::Failed(fault)),
             Sensor::Git => Answer::Git(Reading::Failed(fault)),
             Sensor::Branches => Answer::Branches(Reading::Failed(fault)),
         }
@@ -211,7 +196,7 @@ fn ask_all(edges: &Arc<Edges>, question: &Arc<Question>, sensors: &[Sensor]) -> 
     let mut missing = sensors.to_vec();
     let mut answers = Vec::new();
     while !missing.is_empty() {
-        match receiver.recv_timeout(patience(question.deadline)) {
+        match receiver.recv_timeout(left(question.deadline) + GRACE) {
             Ok((sensor, answer)) => {
                 missing.retain(|waiting| *waiting != sensor);
                 answers.push(answer);
@@ -231,9 +216,9 @@ fn ask_all(edges: &Arc<Edges>, question: &Arc<Question>, sensors: &[Sensor]) -> 
 
 fn is_immediate(edges: &Edges, sensor: Sensor) -> bool {
     match sensor {
-        Sensor::Run | Sensor::Enabled => true,
+        Sensor::Run | Sensor::Enabled | Sensor::Remembered => true,
         Sensor::Words => !matches!(edges.words, Spoken::InTranscript(_)),
-        Sensor::Tasks | Sensor::Git | Sensor::Branches => false,
+        Sensor::Tasks | Sensor::OwnReady | Sensor::Git | Sensor::Branches => false,
     }
 }
 
@@ -246,24 +231,26 @@ fn ask(edges: &Edges, question: &Question, sensor: Sensor) -> Answer {
             Answer::Enabled(enabled.into())
         }
         Sensor::Words => Answer::Words(words(edges, question)),
+        Sensor::Remembered => {
+            let epic = edges.tasks.remembered(&question.epic, question.now);
+            Answer::Remembered(Reading::Known(epic))
+        }
         Sensor::Tasks => {
-            let epic = match &edges.tracker {
-                Err(fault) => Err(fault.clone()),
-                Ok(tracker) => read_epic(
-                    tracker.as_ref(),
-                    &question.epic,
-                    question.now,
-                    question.deadline,
-                ),
-            };
+            let epic = edges
+                .tasks
+                .read(&question.epic, question.now, question.deadline);
             Answer::Tasks(epic.into())
         }
+        Sensor::OwnReady => {
+            let ready = edges.tasks.own_ready(&question.epic, question.deadline);
+            Answer::OwnReady(ready.into())
+        }
         Sensor::Git => {
-            let git = edges.git.read(patience(question.deadline));
+            let git = edges.git.read(left(question.deadline));
             Answer::Git(git.map_err(|error| fault(sensor, &error)).into())
         }
         Sensor::Branches => {
-            let patience = patience(question.deadline);
+            let patience = left(question.deadline);
             let branches = edges.git.unmerged(&question.branches, patience);
             Answer::Branches(branches.map_err(|error| fault(sensor, &error)).into())
         }

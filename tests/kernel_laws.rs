@@ -571,6 +571,16 @@ fn words_put_in_while_the_agent_works_steer_the_turn_and_begin_none() {
     assert_eq!(steered.counters, at_work.counters);
     assert_eq!(steered.last_event_at, later);
     assert_eq!(steered.missing, []);
+    // Words that nobody typed at a screen steer too, and accept nothing.
+    for (kind, is_interactive) in [(PromptKind::Person, false), (PromptKind::Machine, true)] {
+        let mut unseen = at_work.clone();
+        let words = Asked {
+            is_interactive,
+            ..asked(kind)
+        };
+        unseen.prompted(words, later);
+        assert_eq!(unseen.missing, at_work.missing, "{kind:?}");
+    }
     let mut unnamed = at_work.clone();
     let mut next = asked(PromptKind::Person);
     next.id = None;

@@ -49,6 +49,109 @@ fn what_is_read_on_demand_rules_as_if_all_had_been_read() {
 }
 
 #[test]
+fn memory_may_hold_and_never_lets_go() {
+    Case::entrances()
+        .step_by(5)
+        .for_each(|case| case.is_never_let_go_from_memory());
+    Case::works()
+        .step_by(3)
+        .for_each(|case| case.is_never_let_go_from_memory());
+    Case::streaks().for_each(|case| case.is_never_let_go_from_memory());
+}
+
+/// A limit lets go too, and it does not know what memory is.
+#[test]
+fn a_limit_lets_nobody_go_from_memory() {
+    let mut limited = 0;
+    for load in Load::all() {
+        let (mut snapshot, policy) = load.snapshot();
+        snapshot.own_ready = Reading::Known(None);
+        snapshot.remembered = Reading::Known(snapshot.epic.known().cloned());
+        snapshot.branches = Reading::Known(Vec::new());
+        let fresh = brake(judge(&snapshot, &policy), &snapshot, &policy);
+        snapshot.epic = Reading::Unread;
+        let is_remembered = matches!(snapshot.remembered, Reading::Known(Some(_)));
+        if is_remembered && matches!(fresh.answer, Answer::Allow(_)) {
+            limited += usize::from(fresh.brake.is_some());
+            assert_eq!(wanted(&snapshot, &policy), [Sensor::Tasks], "{load:#?}");
+        }
+    }
+    assert!(limited > 100, "{limited}");
+}
+
+#[test]
+fn memory_alone_is_as_good_as_nothing_where_the_agent_would_be_let_go() {
+    let policy = Policy::default();
+    let mut let_go = 0;
+    for tasks in TASKS.iter() {
+        let mut snapshot = stop_of(run(&policy));
+        snapshot.enabled = Reading::Known(true);
+        snapshot.words = Reading::Known(Words::default());
+        snapshot.git = Reading::Known(Git::NoRepository);
+        snapshot.branches = Reading::Known(Vec::new());
+        snapshot.epic.clone_from(&tasks.reading);
+        let fresh = judge(&snapshot, &policy);
+        snapshot.remembered = Reading::Known(tasks.reading.known().cloned());
+        snapshot.epic = Reading::Unread;
+        let expected = match fresh.answer {
+            Answer::Allow(_) => Row::TrackerUnknown,
+            Answer::Block(_) => fresh.row,
+        };
+        let_go += usize::from(expected != fresh.row);
+        assert_eq!(judge(&snapshot, &policy).row, expected, "{}", tasks.name);
+    }
+    assert!(let_go > 5, "{let_go}");
+}
+
+/// The agent says it is done, and by our count it is not: the tracker's own word is asked for.
+#[test]
+fn a_contested_claim_is_unknown_only_if_the_tracker_calls_nothing_ready() {
+    let policy = Policy::default();
+    let fault = || Reading::Failed(Fault::new("tracker", "timed out"));
+    let ids = |ids: &[&str]| ids.iter().map(|id| TaskId::from(*id)).collect::<Vec<_>>();
+    let cases: [(Reading<Option<Vec<TaskId>>>, &str); 5] = [
+        (Reading::Known(None), "false_promise"),
+        (Reading::Known(Some(ids(&["t-e.1"]))), "false_promise"),
+        (Reading::Known(Some(ids(&["t-e.9"]))), "false_promise"),
+        (fault(), "false_promise"),
+        (Reading::Known(Some(Vec::new())), "unknown"),
+    ];
+    for (own_ready, name) in cases {
+        let mut case = open_and_claimed(&policy);
+        assert_eq!(wanted(&case, &policy), [Sensor::OwnReady]);
+        case.own_ready = own_ready;
+        assert_eq!(wanted(&case, &policy), []);
+        let ruling = judge(&case, &policy);
+        assert_eq!(ruling.answer.name(), name, "{:?}", case.own_ready);
+        if let Answer::Block(Block::Unknown(fault)) = &ruling.answer {
+            assert_eq!(ruling.row, Row::TrackerUnknown);
+            assert!(fault.what.contains("t-e.1"), "{fault:?}");
+        }
+    }
+    let mut silent = open_and_claimed(&policy);
+    silent.words = Reading::Known(Words::default());
+    assert_eq!(
+        wanted(&silent, &policy),
+        [],
+        "without a claim nobody is asked"
+    );
+}
+
+/// One task is ready, and the agent says that all is complete.
+fn open_and_claimed(policy: &Policy) -> Snapshot {
+    let tasks = [Task::open("t-e"), open("t-e.1")];
+    let mut snapshot = stop_of(run(policy));
+    snapshot.enabled = Reading::Known(true);
+    snapshot.words = Reading::Known(Words {
+        claim: Some("EPIC COMPLETE".into()),
+        ..Words::default()
+    });
+    snapshot.epic = Epic::of(&tasks, "t-e", NOW).map_or(Reading::Unread, Reading::Known);
+    snapshot.git = Reading::Known(Git::NoRepository);
+    snapshot
+}
+
+#[test]
 fn a_stop_that_is_not_judged_starts_no_slow_reading() {
     Case::entrances().for_each(|case| case.is_ruled_alike_on_demand());
 }
@@ -57,7 +160,7 @@ fn a_stop_that_is_not_judged_starts_no_slow_reading() {
 fn a_sensor_that_was_not_read_counts_as_one_that_failed() {
     for case in Case::works().step_by(7) {
         let policy = case.policy;
-        for sensor in SENSORS {
+        for sensor in Sensor::ALL {
             let mut unread = case.snapshot();
             let mut failed = unread.clone();
             forget(&mut unread, sensor);
@@ -400,21 +503,14 @@ fn an_escalation_is_passed_on_in_the_agents_own_words() {
     assert_eq!(case.ruling().answer, Answer::Allow(Allow::NeedsHuman(need)));
 }
 
-const SENSORS: [Sensor; 6] = [
-    Sensor::Run,
-    Sensor::Enabled,
-    Sensor::Words,
-    Sensor::Tasks,
-    Sensor::Git,
-    Sensor::Branches,
-];
-
 fn forget(snapshot: &mut Snapshot, sensor: Sensor) {
     match sensor {
         Sensor::Run => snapshot.run = Reading::Unread,
         Sensor::Enabled => snapshot.enabled = Reading::Unread,
         Sensor::Words => snapshot.words = Reading::Unread,
+        Sensor::Remembered => snapshot.remembered = Reading::Unread,
         Sensor::Tasks => snapshot.epic = Reading::Unread,
+        Sensor::OwnReady => snapshot.own_ready = Reading::Unread,
         Sensor::Git => snapshot.git = Reading::Unread,
         Sensor::Branches => snapshot.branches = Reading::Unread,
     }
@@ -426,7 +522,9 @@ fn fail(snapshot: &mut Snapshot, sensor: Sensor) {
         Sensor::Run => snapshot.run = Reading::Failed(fault),
         Sensor::Enabled => snapshot.enabled = Reading::Failed(fault),
         Sensor::Words => snapshot.words = Reading::Failed(fault),
+        Sensor::Remembered => snapshot.remembered = Reading::Failed(fault),
         Sensor::Tasks => snapshot.epic = Reading::Failed(fault),
+        Sensor::OwnReady => snapshot.own_ready = Reading::Failed(fault),
         Sensor::Git => snapshot.git = Reading::Failed(fault),
         Sensor::Branches => snapshot.branches = Reading::Failed(fault),
     }
@@ -437,7 +535,9 @@ fn read(snapshot: &mut Snapshot, sensor: Sensor, world: &Snapshot) {
         Sensor::Run => snapshot.run.clone_from(&world.run),
         Sensor::Enabled => snapshot.enabled.clone_from(&world.enabled),
         Sensor::Words => snapshot.words.clone_from(&world.words),
+        Sensor::Remembered => snapshot.remembered.clone_from(&world.remembered),
         Sensor::Tasks => snapshot.epic.clone_from(&world.epic),
+        Sensor::OwnReady => snapshot.own_ready.clone_from(&world.own_ready),
         Sensor::Git => snapshot.git.clone_from(&world.git),
         Sensor::Branches => snapshot.branches.clone_from(&world.branches),
     }
@@ -1005,6 +1105,40 @@ impl Case {
         assert_eq!(verdict.run.as_ref().map(cycles), expected, "{self:#?}");
     }
 
+    /// What is remembered is what would be read. It may hold, and it never lets go.
+    fn is_never_let_go_from_memory(&self) {
+        let mut world = self.snapshot();
+        let Some(epic) = world.epic.known().cloned() else {
+            return;
+        };
+        world.remembered = Reading::Known(Some(epic));
+        let mut snapshot = Snapshot {
+            is_disabled: world.is_disabled,
+            baseline: world.baseline.clone(),
+            ..Snapshot::of(world.stop.clone(), world.now)
+        };
+        let mut asked = BTreeSet::new();
+        loop {
+            let sensors = wanted(&snapshot, self.policy);
+            if sensors.is_empty() {
+                break;
+            }
+            for sensor in sensors {
+                assert!(asked.insert(sensor), "{sensor:?} asked twice in {self:#?}");
+                read(&mut snapshot, sensor, &world);
+            }
+        }
+        let verdict = brake(judge(&snapshot, self.policy), &snapshot, self.policy);
+        let eager = brake(judge(&world, self.policy), &world, self.policy);
+        let is_block = matches!(verdict.answer, Answer::Block(_));
+        let looked = asked.contains(&Sensor::Remembered);
+        assert_eq!(verdict.row, eager.row, "{self:#?}");
+        assert_eq!(verdict.answer, eager.answer, "{self:#?}");
+        assert!(!looked || verdict.run == eager.run, "{self:#?}");
+        let is_fresh = asked.contains(&Sensor::Tasks);
+        assert_eq!(is_fresh, looked && !is_block, "{self:#?}");
+    }
+
     fn is_ruled_alike_on_demand(&self) {
         let world = self.snapshot();
         let mut snapshot = Snapshot {
@@ -1081,7 +1215,9 @@ impl Case {
             Config::Unreadable => Reading::Failed(Fault::new("config", "is no YAML")),
         };
         snapshot.words = self.said.words();
+        snapshot.remembered = Reading::Known(None);
         snapshot.epic.clone_from(&self.tasks.reading);
+        snapshot.own_ready = Reading::Known(None);
         snapshot.git.clone_from(&self.tree.git);
         snapshot.baseline.clone_from(&self.tree.baseline);
         snapshot.branches.clone_from(&self.tree.branches);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
-use beadlock::edge::tracker::{self, KindChoice, Workspace};
+use beadlock::edge::tracker::{self, KindChoice, Patience, WhenLate, Workspace};
 use beadlock::kernel::moment::Moment;
 use beadlock::kernel::task::{Graph, Task};
 use serde_json::Value;
@@ -31,9 +31,13 @@ fn tasks_of(vector: &Value) -> Vec<Task> {
     let lines: Vec<String> = issues.iter().map(Value::to_string).collect();
     fs::create_dir(folder.path().join(".beads")).unwrap();
     fs::write(folder.path().join(".beads/issues.jsonl"), lines.join("\n")).unwrap();
-    let workspace: Workspace = tracker::locate(folder.path());
+    let workspace: Workspace = tracker::locate(folder.path(), None);
     let tracker = tracker::open(&workspace, KindChoice::Auto).unwrap();
-    tracker.tasks(Duration::from_secs(5)).unwrap()
+    let patience = Patience {
+        deadline: Duration::from_secs(5),
+        when_late: WhenLate::End,
+    };
+    tracker.tasks(patience).unwrap().tasks
 }
 
 #[test]

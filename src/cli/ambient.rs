@@ -41,6 +41,7 @@ pub fn sources(ambient: &Ambient, flags: &[String]) -> Sources {
             .cloned()
             .collect(),
         flags: flags.to_vec(),
+        beads_dir: ambient.variable("BEADS_DIR").map(PathBuf::from),
     }
 }
 

@@ -7,6 +7,7 @@ use super::exit::Exit;
 use crate::arm;
 use crate::edge::{store, tracker};
 use crate::kernel::task::{Status, TaskId};
+use crate::survey::remedy;
 
 /// An error that knows how the command ends and what the person can do.
 #[derive(Debug)]
@@ -132,7 +133,10 @@ fn tracker_exit(error: &tracker::Error) -> Exit {
         | Error::Changed { .. }
         | Error::Busy { .. }
         | Error::Io { .. } => Exit::NotDone,
-        Error::Unsupported { .. } | Error::Unreadable { .. } => Exit::Unknown,
+        Error::Unsupported { .. }
+        | Error::Unreadable { .. }
+        | Error::NoProgram { .. }
+        | Error::Program { .. } => Exit::Unknown,
         Error::Id { .. } => Exit::Usage,
     }
 }
@@ -165,6 +169,7 @@ fn tracker_hint(error: &tracker::Error) -> Option<String> {
         }
         Error::Unreadable { line: Some(_), .. } => "repair that line in an editor".to_owned(),
         Error::Changed { .. } | Error::Busy { .. } => "try again".to_owned(),
+        Error::NoProgram { .. } | Error::Program { .. } => return remedy(error).map(str::to_owned),
         Error::NotHeld { .. }
         | Error::Status { .. }
         | Error::Knot { .. }

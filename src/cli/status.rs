@@ -1,6 +1,6 @@
 //! `status`: where a run stands.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -98,7 +98,8 @@ struct View<'a> {
     epic: Result<Epic, String>,
     /// The reason of the last stop, if there was one.
     last: Option<(String, String)>,
-    tracker: String,
+    tracker: &'a str,
+    told_by: String,
     store: &'a StoreDir,
     now: Moment,
 }
@@ -110,15 +111,16 @@ impl<'a> View<'a> {
         store_dir: &'a StoreDir,
     ) -> Result<View<'a>, store::Error> {
         let now = now();
-        let deadline = Instant::now() + Duration::from_secs(survey::SENSOR_SECONDS_MAX);
-        let epic = ground::tracker_of(&kept.site)
-            .and_then(|tracker| survey::read_epic(tracker.as_ref(), &kept.run.epic, now, deadline));
+        let deadline = Instant::now() + survey::SENSOR_TIME_MAX;
+        let tasks = ground::tasks(&kept.site, store.memory(&kept.site)?);
+        let epic = tasks.epic(&kept.run.epic, now, deadline);
         let last = store.last_record(&kept.run.id)?;
         Ok(View {
             run: &kept.run,
             epic: epic.map_err(|fault| fault.what),
             last: last.map(|record| (record.answer, record.reason)),
-            tracker: kept.site.tracker.clone(),
+            tracker: &kept.site.tracker,
+            told_by: ground::tracker_told_by(&kept.site),
             store: store_dir,
             now,
         })
@@ -140,6 +142,7 @@ impl<'a> View<'a> {
             "called": self.run.is_called(),
             "turns_cut": self.run.counters.turns_cut,
             "tracker": self.tracker,
+            "tracker_told_by": self.told_by,
             "tracker_fault": self.epic.as_ref().err(),
             "last_stop": self.last.as_ref().map(|(answer, reason)| json!({
                 "answer": answer, "reason": reason,
@@ -167,7 +170,7 @@ impl<'a> View<'a> {
                 Ok(epic) => format!("tasks    {}", counts_text(epic.counts())),
                 Err(what) => format!("tasks    unknown: {}", plain(what)),
             },
-            format!("tracker  {}", self.tracker),
+            format!("tracker  {} ({})", self.tracker, plain(&self.told_by)),
             format!(
                 "event    {} ago",
                 age(self.now.millis_since(run.last_event_at))

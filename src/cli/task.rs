@@ -15,7 +15,7 @@ use super::ambient::{actor, ambient, dir, now};
 use super::report::Refusal;
 use super::{Exit, print, say};
 use crate::edge::tracker::jsonl::{Jsonl, NewTask};
-use crate::edge::tracker::{self, KindChoice, Tracker, Workspace};
+use crate::edge::tracker::{self, Kind, KindChoice, Tracker, Workspace};
 use crate::kernel::moment::Moment;
 use crate::kernel::task::{Status, TaskId};
 
@@ -25,7 +25,7 @@ const READ_DEADLINE: Duration = Duration::from_secs(20);
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let ambient = ambient();
     let dir = dir(&ambient)?;
-    let workspace = tracker::locate(&dir);
+    let workspace = tracker::locate(&dir, ambient.variable("BEADS_DIR"));
     let desk = Desk {
         actor: actor(args.actor.as_deref(), &ambient, &dir),
         jsonl: Jsonl::of(&workspace),
@@ -177,7 +177,8 @@ impl Desk<'_> {
     }
 
     fn read(&self) -> Result<tracker::jsonl::Book, Refusal> {
-        tracker::choose(&self.workspace, KindChoice::Auto)?;
+        // Beside a database of bd's the file is an export of any age.
+        tracker::choose(&self.workspace, KindChoice::Named(Kind::Jsonl))?;
         Ok(self.jsonl.read(READ_DEADLINE)?)
     }
 

@@ -55,6 +55,7 @@ pub struct Workflow {
 #[serde(rename_all = "lowercase")]
 pub enum TrackerChoice {
     Auto,
+    Bd,
     Jsonl,
 }
 

@@ -19,6 +19,8 @@ pub struct Sources {
     pub environment: Vec<(String, String)>,
     /// `key=value` from the command line.
     pub flags: Vec<String>,
+    /// Where `BEADS_DIR` says that the tracker is.
+    pub beads_dir: Option<PathBuf>,
 }
 
 #[derive(Debug)]

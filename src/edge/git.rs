@@ -63,7 +63,7 @@ pub enum Error {
 /// Set by git around hooks and aliases, and by people; every one of them would have us read
 /// another repository than the one we stand in. `git rev-parse --local-env-vars` as of 2.51, the
 /// name that only older ones list, and two more that change the answer.
-const LOCAL_ENVIRONMENT: [&str; 18] = [
+pub const LOCAL_ENVIRONMENT: [&str; 18] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_ATTR_SOURCE",
     "GIT_CEILING_DIRECTORIES",

@@ -16,8 +16,24 @@ pub struct Call {
     /// Applied in order over our own environment; nothing as the value removes the name.
     pub env: Vec<(OsString, Option<OsString>)>,
     pub deadline: Duration,
+    pub when_late: WhenLate,
     /// Of each stream.
     pub output_bytes_max: usize,
+}
+
+/// Where a program is, by the rules of the system: PATH, and on Windows the usual endings.
+pub fn locate(program: &str) -> Option<PathBuf> {
+    which::which(program).ok()
+}
+
+/// What becomes of a program that has not ended when time is up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenLate {
+    /// It is ended, and all that it started.
+    #[default]
+    End,
+    /// It goes on by itself; nobody waits for it any more. For what must not stop half-way.
+    Leave,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +91,7 @@ impl Call {
             dir: None,
             env: Vec::new(),
             deadline: DEADLINE,
+            when_late: WhenLate::default(),
             output_bytes_max: OUTPUT_BYTES_MAX,
         }
     }
@@ -115,6 +132,12 @@ impl Call {
         self
     }
 
+    #[must_use]
+    pub fn when_late(mut self, when_late: WhenLate) -> Call {
+        self.when_late = when_late;
+        self
+    }
+
     /// Runs the program to its end. An exit code other than 0 is an answer, not an error.
     pub fn run(&self) -> Result<Output, Error> {
         self.run_within(STREAM_BYTES_MAX)
@@ -132,7 +155,10 @@ impl Call {
                 None
             }
             Ok(End::Late) => {
-                kill(&handle);
+                match self.when_late {
+                    WhenLate::End => kill(&handle),
+                    WhenLate::Leave => {}
+                }
                 return Err(self.late(&mut streams));
             }
             Err(source) => {

@@ -23,13 +23,12 @@ pub fn brake(ruling: Ruling, snapshot: &Snapshot, policy: &Policy) -> Verdict {
     };
     let mut run = run.clone();
     note_stop(&mut run, snapshot, &ruling);
-    let counted = ruling.row.is_judged().then(|| {
-        let rule = rule_of(&ruling);
-        note_cycle(&mut run, snapshot, rule);
-    });
+    if ruling.row.is_judged() {
+        note_cycle(&mut run, snapshot, rule_of(&ruling));
+    }
     let (answer, brake) = match ruling.answer {
-        Answer::Block(block) if counted.is_some() => applied(block, &run, snapshot, policy),
-        answer @ (Answer::Block(_) | Answer::Allow(_)) => (answer, None),
+        Answer::Block(block) => applied(block, &run, snapshot, policy),
+        Answer::Allow(_) => (ruling.answer, None),
     };
     keep(&mut run, &answer, snapshot);
     Verdict {
@@ -63,8 +62,7 @@ fn applied(
 
 fn nothing_is_ready(snapshot: &Snapshot) -> bool {
     snapshot
-        .epic
-        .known()
+        .known_epic()
         .is_some_and(|epic| epic.ready().next().is_none())
 }
 
@@ -152,7 +150,7 @@ fn note_cycle(run: &mut Run, snapshot: &Snapshot, rule: Rule) {
         },
         Some(_) | None => Streak { rule, length: 1 },
     });
-    if let Some(epic) = snapshot.epic.known() {
+    if let Some(epic) = snapshot.known_epic() {
         run.note_tasks(epic);
         if rule.row == Row::ScopeShrunk {
             run.missing = run.missing_from(epic);
@@ -170,7 +168,7 @@ fn keep(run: &mut Run, answer: &Answer, snapshot: &Snapshot) {
         }
         Answer::Allow(allow) => {
             run.turn.blocks = 0;
-            run.turn.is_settled = snapshot.epic.known().is_some();
+            run.turn.is_settled = snapshot.known_epic().is_some();
             if let Allow::Background(_) = allow {
                 let ids: BTreeSet<String> = snapshot
                     .stop

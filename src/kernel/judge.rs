@@ -1,4 +1,4 @@
-//! What do the facts say? The decision table, row by row, and which facts it still wants.
+//! What do the facts say? The decision table, row by row.
 //! Limits are none of its business; see `brake`.
 
 use super::ledger::{Fingerprint, Prompt, PromptKind, Rule, Run, State};
@@ -11,14 +11,16 @@ use super::verdict::{Allow, Answer, Block, Need, Row, Ruling, SavedWork, Stuck, 
 /// How often in a row an unknown answer may hold, and unsaved work a checkpoint.
 pub const HOLDS_IN_A_ROW_MAX: u32 = 2;
 
-/// The sensors that the next row to decide needs, all at once; none when a ruling can be made.
-pub fn wanted(snapshot: &Snapshot, policy: &Policy) -> Vec<Sensor> {
-    decide(snapshot, policy).err().unwrap_or_default()
-}
+/// How many ids a contested count names.
+const CONTESTED_NAMED_MAX: usize = 3;
 
 /// What the facts say. A sensor that is wanted and was not read counts as one that failed.
 pub fn judge(snapshot: &Snapshot, policy: &Policy) -> Ruling {
     let unread = match decide(snapshot, policy) {
+        Ok(Ruling {
+            answer: Answer::Allow(_),
+            ..
+        }) if snapshot.rests_on_memory() => vec![Sensor::Tasks],
         Ok(ruling) => return ruling,
         Err(unread) => unread,
     };
@@ -38,7 +40,7 @@ pub fn is_progress(snapshot: &Snapshot, run: &Run) -> bool {
 }
 
 pub fn fingerprint(snapshot: &Snapshot, run: &Run) -> Fingerprint {
-    Fingerprint::of(snapshot.epic.known(), snapshot.git.known(), &run.territory)
+    Fingerprint::of(snapshot.known_epic(), snapshot.git.known(), &run.territory)
 }
 
 /// Whether a stop of the turn that such a prompt begins may turn out to be talk: only then is it
@@ -61,7 +63,7 @@ pub fn unsaved<'a>(snapshot: &'a Snapshot, run: &Run, tree: &'a WorkTree) -> Vec
         .collect()
 }
 
-type Decision = Result<Ruling, Vec<Sensor>>;
+pub(super) type Decision = Result<Ruling, Vec<Sensor>>;
 
 fn allow(row: Row, allow: Allow) -> Ruling {
     Ruling {
@@ -77,8 +79,9 @@ fn block(row: Row, block: Block) -> Ruling {
     }
 }
 
-/// Rows 1 to 3 need no run; with one, the rest of the table follows.
-fn decide(snapshot: &Snapshot, policy: &Policy) -> Decision {
+/// The ruling, or the sensors that the next row to decide needs, all at once. Rows 1 to 3 need no
+/// run; with one, the rest of the table follows.
+pub(super) fn decide(snapshot: &Snapshot, policy: &Policy) -> Decision {
     if snapshot.is_disabled {
         let is_news = false;
         return Ok(allow(Row::Disabled, Allow::Disabled { is_news }));
@@ -169,7 +172,7 @@ impl Facts<'_> {
         let Some(prompt) = self.conversation_prompt() else {
             return Ok(false);
         };
-        self.want_all([Sensor::Tasks, Sensor::Git])?;
+        self.want_work()?;
         Ok(!fingerprint(self.snapshot, self.run).has_moved_since(&prompt.before))
     }
 
@@ -212,7 +215,7 @@ impl Facts<'_> {
             return Ok(allow(Row::Checkpoint, Allow::Checkpoint { git }));
         }
         // The tasks too: whether there was progress since the last time decides how often to ask.
-        self.want_all([Sensor::Tasks, Sensor::Git])?;
+        self.want_work()?;
         let git = match self.git_answer()? {
             Err(fault) => SavedWork::Unknown(fault),
             Ok(None) => SavedWork::Saved,
@@ -229,13 +232,13 @@ impl Facts<'_> {
 
     /// Rows 11 to 18.
     fn by_tasks(&self) -> Result<Option<Ruling>, Vec<Sensor>> {
-        self.want_all([Sensor::Tasks, Sensor::Git])?;
-        let epic = match &self.snapshot.epic {
-            Reading::Unread => return Err(vec![Sensor::Tasks]),
-            Reading::Failed(fault) => {
+        self.want_work()?;
+        let epic = match (&self.snapshot.epic, self.snapshot.known_epic()) {
+            (_, Some(epic)) => epic,
+            (Reading::Failed(fault), None) => {
                 return Ok(Some(self.unknown(Row::TrackerUnknown, fault.clone())));
             }
-            Reading::Known(epic) => epic,
+            (Reading::Unread | Reading::Known(_), None) => return Err(vec![Sensor::Tasks]),
         };
         let missing = self.run.missing_from(epic);
         let sorted = Sorted::of(epic, self.run, self.snapshot);
@@ -244,7 +247,7 @@ impl Facts<'_> {
         } else if epic.tasks.is_empty() {
             Some(allow(Row::Empty, Allow::Empty))
         } else if !sorted.ready.is_empty() && self.policy.check_ready_tasks {
-            Some(block(Row::Ready, self.open_work(sorted.ready)))
+            Some(self.open_work(sorted.ready)?)
         } else if !sorted.in_progress.is_empty() && self.policy.check_in_progress {
             let tasks = sorted.in_progress;
             let stuck = sorted.ownerless;
@@ -274,11 +277,20 @@ impl Facts<'_> {
     }
 
     /// Row 14.
-    fn open_work(&self, ready: Vec<TaskId>) -> Block {
+    fn open_work(&self, ready: Vec<TaskId>) -> Decision {
         let claim = self.snapshot.words.known().and_then(|w| w.claim.as_ref());
-        match claim {
-            Some(_) => Block::FalsePromise(ready),
-            None => Block::OpenWork(ready),
+        if claim.is_none() {
+            return Ok(block(Row::Ready, Block::OpenWork(ready)));
+        }
+        match &self.snapshot.own_ready {
+            Reading::Unread => Err(vec![Sensor::OwnReady]),
+            Reading::Known(Some(own)) if own.is_empty() => {
+                Ok(self.unknown(Row::TrackerUnknown, contested(&ready)))
+            }
+            // A tracker that cannot confirm our count has not contradicted it either.
+            Reading::Known(_) | Reading::Failed(_) => {
+                Ok(block(Row::Ready, Block::FalsePromise(ready)))
+            }
         }
     }
 
@@ -396,15 +408,40 @@ impl Facts<'_> {
         }
     }
 
-    fn want_all(&self, sensors: [Sensor; 2]) -> Result<(), Vec<Sensor>> {
-        let is_unread = |sensor: &Sensor| self.snapshot.is_unread(*sensor);
-        let unread: Vec<Sensor> = sensors.into_iter().filter(is_unread).collect();
+    /// Tasks and work tree, both at once; the tasks from memory, where there is one.
+    fn want_work(&self) -> Result<(), Vec<Sensor>> {
+        let snapshot = self.snapshot;
+        if snapshot.epic.is_unread() && snapshot.remembered.is_unread() {
+            return Err(vec![Sensor::Remembered]);
+        }
+        let mut unread = Vec::new();
+        if snapshot.epic.is_unread() && !snapshot.rests_on_memory() {
+            unread.push(Sensor::Tasks);
+        }
+        if snapshot.git.is_unread() {
+            unread.push(Sensor::Git);
+        }
         if unread.is_empty() {
             Ok(())
         } else {
             Err(unread)
         }
     }
+}
+
+/// The agent says that it is done, the tracker itself calls nothing ready, and we count work.
+fn contested(ready: &[TaskId]) -> Fault {
+    let ids: Vec<&str> = ready
+        .iter()
+        .take(CONTESTED_NAMED_MAX)
+        .map(TaskId::as_str)
+        .collect();
+    let what = format!(
+        "asked what is ready it names nothing, yet by its own list {} can be worked on ({})",
+        ready.len(),
+        ids.join(", ")
+    );
+    Fault::new(Sensor::OwnReady.name(), what)
 }
 
 impl Unsaved {

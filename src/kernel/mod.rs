@@ -11,6 +11,8 @@ pub mod signal;
 pub mod snapshot;
 pub mod task;
 pub mod verdict;
+mod wanted;
 
 pub use brake::brake;
-pub use judge::{judge, wanted};
+pub use judge::judge;
+pub use wanted::wanted;

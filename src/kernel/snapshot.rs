@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::ledger::{PromptId, Run};
 use super::moment::Moment;
 use super::signal::Words;
-use super::task::Epic;
+use super::task::{Epic, TaskId};
 
 /// A sensor's answer. A failure is a fact like any other, and policy weighs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,8 +60,12 @@ pub enum Sensor {
     Enabled,
     /// What the agent said last.
     Words,
-    /// The epic's tasks.
+    /// The epic's tasks as they were last read, if the tracker proves that nothing has changed.
+    Remembered,
+    /// The epic's tasks, read afresh.
     Tasks,
+    /// What the tracker itself calls ready, where it has a say of its own.
+    OwnReady,
     /// HEAD and the state of the work tree.
     Git,
     /// Task branches that were never merged.
@@ -69,12 +73,24 @@ pub enum Sensor {
 }
 
 impl Sensor {
+    pub const ALL: [Sensor; 8] = [
+        Sensor::Run,
+        Sensor::Enabled,
+        Sensor::Words,
+        Sensor::Remembered,
+        Sensor::Tasks,
+        Sensor::OwnReady,
+        Sensor::Git,
+        Sensor::Branches,
+    ];
+
     pub fn name(self) -> &'static str {
         match self {
             Sensor::Run => "store",
             Sensor::Enabled => "config",
             Sensor::Words => "words",
-            Sensor::Tasks => "tracker",
+            Sensor::Remembered => "memory",
+            Sensor::Tasks | Sensor::OwnReady => "tracker",
             Sensor::Git => "git",
             Sensor::Branches => "branches",
         }
@@ -180,7 +196,12 @@ pub struct Snapshot {
     pub baseline: Reading<Baseline>,
     pub enabled: Reading<bool>,
     pub words: Reading<Words>,
+    /// The epic as it was last read, if the tracker proves that nothing has changed since.
+    pub remembered: Reading<Option<Epic>>,
+    /// The epic, read afresh.
     pub epic: Reading<Epic>,
+    /// Nothing where the tracker has no say of its own in what is ready.
+    pub own_ready: Reading<Option<Vec<TaskId>>>,
     pub git: Reading<Git>,
     pub branches: Reading<Vec<String>>,
 }
@@ -195,10 +216,26 @@ impl Snapshot {
             baseline: Reading::Unread,
             enabled: Reading::Unread,
             words: Reading::Unread,
+            remembered: Reading::Unread,
             epic: Reading::Unread,
+            own_ready: Reading::Unread,
             git: Reading::Unread,
             branches: Reading::Unread,
         }
+    }
+
+    /// The epic as far as it is known: read afresh, or remembered where that was not asked for.
+    pub fn known_epic(&self) -> Option<&Epic> {
+        if self.rests_on_memory() {
+            self.remembered.known().and_then(Option::as_ref)
+        } else {
+            self.epic.known()
+        }
+    }
+
+    /// Nobody has read the tasks afresh, because there was no need to.
+    pub fn rests_on_memory(&self) -> bool {
+        self.epic.is_unread() && matches!(self.remembered, Reading::Known(Some(_)))
     }
 
     pub fn is_unread(&self, sensor: Sensor) -> bool {
@@ -206,7 +243,9 @@ impl Snapshot {
             Sensor::Run => self.run.is_unread(),
             Sensor::Enabled => self.enabled.is_unread(),
             Sensor::Words => self.words.is_unread(),
+            Sensor::Remembered => self.remembered.is_unread(),
             Sensor::Tasks => self.epic.is_unread(),
+            Sensor::OwnReady => self.own_ready.is_unread(),
             Sensor::Git => self.git.is_unread(),
             Sensor::Branches => self.branches.is_unread(),
         }
@@ -219,7 +258,9 @@ impl Snapshot {
             self.baseline.fault(),
             self.enabled.fault(),
             self.words.fault(),
+            self.remembered.fault(),
             self.epic.fault(),
+            self.own_ready.fault(),
             self.git.fault(),
             self.branches.fault(),
         ];
@@ -231,7 +272,9 @@ impl Snapshot {
             Sensor::Run => self.run.fail_if_unread(sensor),
             Sensor::Enabled => self.enabled.fail_if_unread(sensor),
             Sensor::Words => self.words.fail_if_unread(sensor),
+            Sensor::Remembered => self.remembered.fail_if_unread(sensor),
             Sensor::Tasks => self.epic.fail_if_unread(sensor),
+            Sensor::OwnReady => self.own_ready.fail_if_unread(sensor),
             Sensor::Git => self.git.fail_if_unread(sensor),
             Sensor::Branches => self.branches.fail_if_unread(sensor),
         }

@@ -109,7 +109,8 @@ fn a_workspace_of_bd_is_not_read_by_mistake() {
         r#"{"database":"dolt","backend":"dolt"}"#,
     );
     let start = ["start", EPIC, "--session", SESSION];
-    scene.beadlock(&start).done().fails(4, "kept by bd");
+    let done = scene.beadlock(&start).done();
+    done.fails(4, "could not read the tracker: `bd`");
     // Its file may be an export of any age, whoever chose it.
     scene.write("project.yaml", "workflow:\n  tracker: jsonl\n");
     scene.beadlock(&start).done().fails(4, "kept by bd");

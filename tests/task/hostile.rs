@@ -63,7 +63,7 @@ fn a_workspace_of_bd_is_left_to_bd() {
             "",
             &format!(
                 "error: could not list the ready tasks\n  \
-                 caused by: {kept}, which this version cannot read yet\nhint: use `bd ready`\n"
+                 caused by: {kept}, not in a file of our own\nhint: use `bd ready`\n"
             )
         )
     );

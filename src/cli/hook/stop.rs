@@ -46,7 +46,7 @@ pub fn respond(epic: Option<&str>, event: &Event, ambient: &Ambient) -> Reply {
         snapshot.baseline = baseline(&mut store, &kept.run);
         snapshot.run = Reading::Known(Some(kept.run.clone()));
         let case = Case {
-            edges: Arc::new(edges(&kept.site, event, ambient)),
+            edges: Arc::new(edges(&mut store, &kept.site, event, ambient)),
             kept: &kept,
             event,
             deadline,
@@ -94,7 +94,7 @@ fn owed_lines(store: &mut Store, run: &Run) -> Result<Vec<String>, Error> {
     Ok(owed.iter().map(line).collect())
 }
 
-fn edges(site: &Site, event: &Event, ambient: &Ambient) -> Edges {
+fn edges(store: &mut Store, site: &Site, event: &Event, ambient: &Ambient) -> Edges {
     let words = match (&event.last_words, &event.transcript) {
         (Some(text), _) => Spoken::Here(text.clone()),
         (None, Some(path)) => Spoken::InTranscript(path.clone()),
@@ -102,7 +102,9 @@ fn edges(site: &Site, event: &Event, ambient: &Ambient) -> Edges {
     };
     let mut sources = sources(ambient, &[]);
     sources.project = Some(site.project_file.clone());
-    ground::edges(site, words, sources)
+    // Without its memory a stop costs a call more, and nothing else.
+    let last = store.memory(site).ok().flatten();
+    ground::edges(site, last, words, sources)
 }
 
 fn baseline(store: &mut Store, run: &Run) -> Reading<Baseline> {
@@ -175,6 +177,9 @@ impl Case<'_> {
             return Ok(Attempt::WantsMore);
         }
         let settled = self.settled(decide(snapshot));
+        if let Some(memory) = self.edges.tasks.news() {
+            writer.remember(&self.kept.site, memory)?;
+        }
         if let Some(run) = &settled.verdict.run {
             writer.save(run)?;
             let record = record(snapshot, &settled, self.kept, self.event);
@@ -266,7 +271,7 @@ fn record(snapshot: &Snapshot, settled: &Settled, kept: &Kept, event: &Event) ->
             .chain(event.fault.clone())
             .chain(template_fault)
             .collect(),
-        tasks: snapshot.epic.known().map(|epic| counts_json(epic.counts())),
+        tasks: snapshot.known_epic().map(|epic| counts_json(epic.counts())),
         git: snapshot.git.known().map(git_summary),
         said: event.last_words.as_deref().map(tail).unwrap_or_default(),
     }

@@ -2,7 +2,7 @@
 //! `/run-tasks EPIC` arms a run here, before a token is spent, or is refused with the reason.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::Reply;
 use super::owner::wish;
@@ -100,7 +100,7 @@ fn note(
         id: event.stop.prompt.clone(),
         kind,
         is_interactive: event.stop.is_interactive,
-        before: before(&kept, kind, event, ambient),
+        before: before(&mut store, &kept, kind, event, ambient),
     };
     let before = kept.run;
     let reader = store.write(|writer| -> Result<Reader, Error> {
@@ -143,12 +143,19 @@ fn line(before: &Run, reader: Reader, event: &Event) -> Option<String> {
 }
 
 /// What the work looks like now, if a stop of this turn may ask whether it moved.
-fn before(kept: &Kept, kind: PromptKind, event: &Event, ambient: &Ambient) -> Fingerprint {
+fn before(
+    store: &mut Store,
+    kept: &Kept,
+    kind: PromptKind,
+    event: &Event,
+    ambient: &Ambient,
+) -> Fingerprint {
     if !may_be_conversation(&kept.run.policy, kind, event.stop.is_interactive) {
         return Fingerprint::default();
     }
-    let deadline = Instant::now() + Duration::from_secs(survey::SENSOR_SECONDS_MAX);
+    let deadline = Instant::now() + survey::SENSOR_TIME_MAX;
     let sources = sources(ambient, &[]);
-    let edges = Arc::new(ground::edges(&kept.site, Spoken::Nowhere, sources));
+    let last = store.memory(&kept.site).ok().flatten();
+    let edges = Arc::new(ground::edges(&kept.site, last, Spoken::Nowhere, sources));
     survey::fingerprint(&edges, &kept.run, now(), deadline)
 }

@@ -15,12 +15,13 @@ use super::error::{Error, from_sqlite, is_corrupt};
 use super::place::StoreDir;
 use super::record::Record;
 use super::wire::{StoredRoster, StoredRun};
+use crate::edge::tracker::Memory;
 use crate::kernel::ledger::{Run, State};
 use crate::kernel::snapshot::Baseline;
 
 /// "bdlk": tells our database from any other `SQLite` file.
 const APPLICATION_ID: i64 = 0x6264_6c6b;
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 /// How long another process may keep us waiting.
 const BUSY_SECONDS_MAX: u64 = 2;
 
@@ -60,6 +61,15 @@ CREATE TRIGGER stop_is_final BEFORE UPDATE ON stop
     BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
 CREATE TRIGGER stop_is_kept BEFORE DELETE ON stop
     BEGIN SELECT RAISE(ABORT, 'a record is never deleted'); END;
+-- What a slow tracker said last, good for as long as its token is the same.
+CREATE TABLE memory (
+    workspace TEXT NOT NULL,
+    tracker TEXT NOT NULL,
+    program TEXT,
+    token TEXT,
+    tasks TEXT NOT NULL,
+    PRIMARY KEY (workspace, tracker)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE launch (
     launch TEXT PRIMARY KEY,
     run TEXT NOT NULL,
@@ -72,6 +82,8 @@ CREATE TABLE launch (
 pub struct Site {
     /// The directory that has the tracker.
     pub workspace: PathBuf,
+    /// The tracker's folder, where `BEADS_DIR` named it.
+    pub beads: Option<PathBuf>,
     /// The directory whose work tree is watched.
     pub tree: PathBuf,
     /// The project's config, whether or not it is there.
@@ -250,6 +262,23 @@ impl Store {
             rows.collect()
         })?;
         found.into_iter().map(Columns::read).collect()
+    }
+
+    /// What is remembered of the tracker of a run's site.
+    pub fn memory(&mut self, site: &Site) -> Result<Option<Memory>, Error> {
+        let sql = "SELECT program, token, tasks FROM memory WHERE workspace = ?1 AND tracker = ?2";
+        let workspace = site.workspace.to_string_lossy();
+        self.attempt(|connection| {
+            let read = |row: &Row<'_>| {
+                Ok(Memory {
+                    program: row.get(0)?,
+                    token: row.get(1)?,
+                    tasks: row.get(2)?,
+                })
+            };
+            let found = connection.query_row(sql, [&workspace, site.tracker.as_str()], read);
+            found.optional()
+        })
     }
 
     /// All runs, the newest first.
@@ -480,6 +509,15 @@ impl Writer<'_> {
             (run, json(record)?),
         ))
         .map(drop)
+    }
+
+    /// Takes the place of what was remembered of the tracker.
+    pub fn remember(&self, site: &Site, memory: &Memory) -> Result<(), Error> {
+        let key = (site.workspace.to_string_lossy(), &site.tracker);
+        let sql = "INSERT OR REPLACE INTO memory (workspace, tracker, program, token, tasks)
+                   VALUES (?1, ?2, ?3, ?4, ?5)";
+        let values = (key.0, key.1, &memory.program, &memory.token, &memory.tasks);
+        self.sql(self.transaction.execute(sql, values)).map(drop)
     }
 
     /// The session that was first seen with a launch.

@@ -43,11 +43,15 @@ pub enum Error {
         /// The owner's own command for what was asked.
         instead: String,
     },
-    #[error("the tasks here are kept by {owner} ({told_by}), which this version cannot read yet")]
+    #[error("the tasks here are kept by {owner} ({told_by}), not in a file of our own")]
     Unsupported {
         owner: &'static str,
         told_by: String,
     },
+    #[error("`{program}` was not found")]
+    NoProgram { program: &'static str },
+    #[error("`{command}` {what}")]
+    Program { command: String, what: String },
     #[error("`{}`{}: {what}", path.display(), at(*line))]
     Unreadable {
         path: PathBuf,

@@ -18,9 +18,9 @@ pub use book::Book;
 pub use disk::TEMPORARY_PREFIX;
 
 use super::workspace::{Act, Owner};
-use super::{Commands, Error, Files, Kind, Token, Tracker, Workspace};
+use super::{Commands, Error, Files, Kind, List, Patience, Token, Tracker, Workspace};
 use crate::kernel::moment::Moment;
-use crate::kernel::task::{Graph, Status, Task, TaskId};
+use crate::kernel::task::{Graph, Status, TaskId};
 use change::Case;
 use disk::{Lock, Replaced};
 use line::Edit;
@@ -40,7 +40,7 @@ pub struct Jsonl {
 impl Jsonl {
     pub fn of(workspace: &Workspace) -> Jsonl {
         Jsonl {
-            path: workspace.root.join(".beads").join("issues.jsonl"),
+            path: workspace.folder().join("issues.jsonl"),
             workspace: workspace.clone(),
         }
     }
@@ -149,9 +149,12 @@ impl Tracker for Jsonl {
         Kind::Jsonl
     }
 
-    fn tasks(&self, deadline: Duration) -> Result<Vec<Task>, Error> {
-        match self.read_with_token(deadline)? {
-            (book, Some(_)) => Ok(book.into_tasks()),
+    fn tasks(&self, patience: Patience) -> Result<List, Error> {
+        match self.read_with_token(patience.deadline)? {
+            (book, token @ Some(_)) => Ok(List {
+                tasks: book.into_tasks(),
+                token,
+            }),
             (_, None) => Err(Error::Unreadable {
                 path: self.path.clone(),
                 line: None,
@@ -162,6 +165,19 @@ impl Tracker for Jsonl {
 
     fn token(&self) -> Option<Token> {
         disk::token(&self.path)
+    }
+
+    fn is_slow(&self) -> bool {
+        false
+    }
+
+    fn program(&self) -> Option<String> {
+        None
+    }
+
+    /// What is ready is the kernel's to say.
+    fn own_ready(&self, _epic: &TaskId, _patience: Patience) -> Result<Option<Vec<TaskId>>, Error> {
+        Ok(None)
     }
 
     fn claim(&self, id: &TaskId, actor: &str, now: Moment) -> Result<(), Error> {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::stamp;
@@ -18,6 +18,23 @@ const ID_BYTES_MAX: usize = 512;
 
 /// What bd gives a task that names no priority.
 const PRIORITY_DEFAULT: u8 = 2;
+
+/// One task out of its JSON.
+pub fn parse(json: &str) -> Result<Task, String> {
+    let row: Row<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    Task::try_from(row)
+}
+
+/// The tasks one a line, with all that bears on a decision and nothing else.
+pub fn written(tasks: &[Task]) -> String {
+    let mut text = String::new();
+    for task in tasks {
+        // A struct of strings and numbers has no way to fail.
+        text += &serde_json::to_string(&Brief::from(task)).unwrap_or_default();
+        text.push('\n');
+    }
+    text
+}
 
 /// Keys that a task needs nothing of are skipped unread. A missing key and `null` mean the same.
 #[derive(Deserialize)]
@@ -156,6 +173,102 @@ fn waits_for(metadata: Option<&RawValue>) -> EdgeKind {
         any_child: metadata.gate == "any-children",
         also_blocks: metadata.also_blocks,
     }
+}
+
+/// A task as it is put by, under the names that it was read by.
+#[derive(Serialize)]
+struct Brief<'a> {
+    id: &'a str,
+    status: &'a str,
+    issue_type: &'static str,
+    priority: u8,
+    #[serde(skip_serializing_if = "is_false")]
+    pinned: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    ephemeral: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    is_template: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    defer_until: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assignee: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_expires_at: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    dependencies: Vec<BriefDependency<'a>>,
+}
+
+#[derive(Serialize)]
+struct BriefDependency<'a> {
+    depends_on_id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<BriefGate>,
+}
+
+#[derive(Serialize)]
+struct BriefGate {
+    gate: &'static str,
+    also_blocks: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl<'a> From<&'a Task> for Brief<'a> {
+    fn from(task: &'a Task) -> Brief<'a> {
+        let claim = task.claim.as_ref();
+        Brief {
+            id: task.id.as_str(),
+            status: task.status.name(),
+            issue_type: match task.kind {
+                Kind::Work => "task",
+                Kind::Epic => "epic",
+                Kind::Gate => "gate",
+                Kind::Workflow => "molecule",
+            },
+            priority: task.priority,
+            pinned: task.pinned,
+            ephemeral: task.ephemeral,
+            is_template: task.template,
+            defer_until: task.defer_until.map(stamp::exact),
+            assignee: claim.map(|claim| claim.actor.as_str()),
+            started_at: claim.and_then(|claim| claim.since).map(stamp::exact),
+            lease_expires_at: claim.and_then(|claim| claim.lease_until).map(stamp::exact),
+            dependencies: task.edges.iter().filter_map(brief_dependency).collect(),
+        }
+    }
+}
+
+/// Ties without a bearing on readiness are left out.
+fn brief_dependency(edge: &Edge) -> Option<BriefDependency<'_>> {
+    let (kind, metadata) = match edge.kind {
+        EdgeKind::Blocks => ("blocks", None),
+        EdgeKind::ConditionalBlocks => ("conditional-blocks", None),
+        EdgeKind::ParentChild => ("parent-child", None),
+        EdgeKind::WaitsFor {
+            any_child,
+            also_blocks,
+        } => {
+            let gate = if any_child {
+                "any-children"
+            } else {
+                "all-children"
+            };
+            ("waits-for", Some(BriefGate { gate, also_blocks }))
+        }
+        EdgeKind::Loose => return None,
+    };
+    Some(BriefDependency {
+        depends_on_id: edge.target.as_str(),
+        kind,
+        metadata,
+    })
 }
 
 fn moment(key: &str, text: Option<&Text<'_>>) -> Result<Option<Moment>, String> {

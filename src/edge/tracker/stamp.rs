@@ -17,6 +17,13 @@ pub fn format(moment: Moment) -> String {
     time.to_string()
 }
 
+/// To the millisecond: for what is read again and must come out the same.
+pub fn exact(moment: Moment) -> String {
+    Timestamp::from_millisecond(moment.0)
+        .unwrap_or(Timestamp::MAX)
+        .to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,6 +14,8 @@ use crate::kernel::task::TaskId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workspace {
     pub root: PathBuf,
+    /// The tracker's folder, where `BEADS_DIR` named it instead of the files around us.
+    pub named: Option<PathBuf>,
     pub owner: Owner,
 }
 
@@ -35,11 +37,29 @@ pub enum Owner {
 
 impl Workspace {
     /// The workspace of just this folder, whatever stands around it.
-    pub fn at(root: &Path) -> Workspace {
+    pub fn at(root: &Path, named: Option<&Path>) -> Workspace {
+        let folder = named.map_or_else(|| root.join(".beads"), Path::to_path_buf);
         Workspace {
             root: root.to_owned(),
-            owner: owner(&root.join(".beads")),
+            named: named.map(Path::to_path_buf),
+            owner: owner(&folder),
         }
+    }
+
+    /// How it is known who keeps the tasks here.
+    pub fn told_by(&self) -> String {
+        match &self.owner {
+            Owner::Bd { told_by } | Owner::BdOrBr { told_by } => told_by.clone(),
+            Owner::Jsonl => format!("nobody keeps a database in `{}`", self.folder().display()),
+            Owner::Nobody => format!("there is no `{}` yet", self.folder().display()),
+        }
+    }
+
+    /// Where the tracker's own files are.
+    pub fn folder(&self) -> PathBuf {
+        self.named
+            .clone()
+            .unwrap_or_else(|| self.root.join(".beads"))
     }
 }
 
@@ -91,11 +111,20 @@ fn shown(id: &TaskId) -> &str {
 }
 
 /// The workspace that somebody in `dir` means, with git's places found by looking for `.git`.
-pub fn locate(dir: &Path) -> Workspace {
-    match GitPlace::of(dir) {
-        Some(place) => find(dir, place.main_work_tree.as_deref(), &place.work_tree),
-        None => find(dir, None, dir),
+/// `named` is what `BEADS_DIR` says.
+pub fn locate(dir: &Path, named: Option<&str>) -> Workspace {
+    match (named, GitPlace::of(dir)) {
+        (Some(named), _) => at_folder(&dir.join(named)),
+        (None, Some(place)) => find(dir, place.main_work_tree.as_deref(), &place.work_tree),
+        (None, None) => find(dir, None, dir),
     }
+}
+
+/// The workspace whose tracker's folder somebody named, wherever it lies.
+pub fn at_folder(folder: &Path) -> Workspace {
+    let is_usual = folder.file_name().is_some_and(|name| name == ".beads");
+    let root = folder.parent().filter(|_| is_usual).unwrap_or(folder);
+    Workspace::at(root, Some(folder))
 }
 
 /// The nearest ancestor of `dir` that has a tracker; in a linked work tree the same folders of
@@ -113,12 +142,10 @@ pub fn find(dir: &Path, main_work_tree: Option<&Path>, fallback: &Path) -> Works
         .map_or_else(
             || Workspace {
                 root: fallback.to_path_buf(),
+                named: None,
                 owner: Owner::Nobody,
             },
-            |root| Workspace {
-                owner: owner(&root.join(".beads")),
-                root,
-            },
+            |root| Workspace::at(&root, None),
         )
 }
 
@@ -291,10 +318,10 @@ mod tests {
     fn without_a_tracker_it_is_the_repositorys_root_or_the_folder_itself() {
         let folder = scene(&[("src/", "")]);
         let dir = folder.path().join("src");
-        assert_eq!(locate(&dir).root, dir);
+        assert_eq!(locate(&dir, None).root, dir);
         git2::Repository::init(folder.path()).unwrap();
-        assert_eq!(locate(&dir).root, folder.path());
-        assert_eq!(locate(&dir).owner, Owner::Nobody);
+        assert_eq!(locate(&dir, None).root, folder.path());
+        assert_eq!(locate(&dir, None).owner, Owner::Nobody);
     }
 
     /// A repository with a commit, and a linked work tree beside it.
@@ -328,12 +355,12 @@ mod tests {
 
         fs::create_dir_all(side.join("app/.beads")).unwrap();
         fs::create_dir_all(side.join("app/src")).unwrap();
-        assert_eq!(locate(&side.join("app/src")).root, side.join("app"));
+        assert_eq!(locate(&side.join("app/src"), None).root, side.join("app"));
         fs::create_dir_all(main.join(".beads")).unwrap();
-        assert_eq!(locate(&side).root, main);
-        assert_eq!(locate(&side.join("app/src")).root, main);
+        assert_eq!(locate(&side, None).root, main);
+        assert_eq!(locate(&side.join("app/src"), None).root, main);
         fs::create_dir_all(main.join("app/.beads")).unwrap();
-        assert_eq!(locate(&side.join("app/src")).root, main.join("app"));
+        assert_eq!(locate(&side.join("app/src"), None).root, main.join("app"));
     }
 
     #[test]

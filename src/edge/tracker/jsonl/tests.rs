@@ -13,13 +13,16 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::*;
-use crate::edge::tracker::{KindChoice, open};
-use crate::kernel::task::{Claim, EdgeKind};
+use crate::edge::tracker::{KindChoice, WhenLate, open};
+use crate::kernel::task::{Claim, EdgeKind, Task};
 
 /// 2026-01-01T00:00:00Z
 const NOW: Moment = Moment(1_767_225_600_000);
 const MINUTE: i64 = 60_000;
-const SOON: Duration = Duration::from_secs(5);
+const SOON: Patience = Patience {
+    deadline: Duration::from_secs(5),
+    when_late: WhenLate::End,
+};
 
 /// A folder with a tracker file in it.
 struct Scene {
@@ -38,6 +41,7 @@ impl Scene {
     fn without_file() -> Scene {
         let folder = TempDir::new().unwrap();
         let jsonl = Jsonl::of(&Workspace {
+            named: None,
             root: folder.path().to_path_buf(),
             owner: Owner::Jsonl,
         });
@@ -54,7 +58,7 @@ impl Scene {
     }
 
     fn tasks(&self) -> Vec<Task> {
-        self.jsonl.tasks(SOON).unwrap()
+        self.jsonl.tasks(SOON).unwrap().tasks
     }
 
     fn task(&self, id: &str) -> Task {

@@ -47,7 +47,11 @@ fn made_up_ids_follow_the_file_then_the_folder() {
         let root = folder.path().join(name);
         fs::create_dir(&root).unwrap();
         let owner = Owner::Nobody;
-        let jsonl = Jsonl::of(&Workspace { root, owner });
+        let jsonl = Jsonl::of(&Workspace {
+            root,
+            named: None,
+            owner,
+        });
         jsonl.add(&PLAIN, "ann", NOW).unwrap().to_string()
     };
     assert!(named("My Web-App 2027").starts_with("mywebapp-"));
@@ -103,11 +107,13 @@ fn a_workspace_of_bd_is_neither_chosen_nor_written() {
     ] {
         let scene = Scene::new("{\"id\":\"t-1\"}\n").owned_by(owner);
         let jsonl = &scene.jsonl;
-        for choice in [KindChoice::Auto, KindChoice::Named(Kind::Jsonl)] {
-            assert!(matches!(
-                open(&jsonl.workspace, choice).map(|it| it.kind()),
-                Err(Error::Unsupported { .. })
-            ));
+        let kind = |choice| open(&jsonl.workspace, choice).map(|it| it.kind());
+        let named = kind(KindChoice::Named(Kind::Jsonl));
+        assert!(matches!(named, Err(Error::Unsupported { .. })));
+        match (&jsonl.workspace.owner, kind(KindChoice::Auto)) {
+            (Owner::Bd { .. }, Ok(kind)) => assert_eq!(kind, Kind::Bd),
+            (Owner::BdOrBr { .. }, Err(Error::Unsupported { .. })) => {}
+            other => panic!("{other:?}"),
         }
         match jsonl.close(&id("t-1"), None, "ann", NOW) {
             Err(Error::Foreign { instead: told, .. }) => assert_eq!(told, instead),

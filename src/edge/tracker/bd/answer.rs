@@ -1,0 +1,232 @@
+//! What bd prints: JSON documents one after another, with or without an envelope, tasks or an
+//! error in them. Anything else is no answer, and half of one is none either.
+
+use serde::Deserialize;
+use serde_json::Deserializer;
+use serde_json::value::RawValue;
+
+use super::brief;
+use crate::edge::tracker::row::Row;
+use crate::kernel::task::{Task, TaskId};
+
+/// Every task of an answer, or why it is none.
+pub fn tasks(said: &str) -> Result<Vec<Task>, String> {
+    let mut tasks = Vec::new();
+    let mut is_answered = false;
+    let mut rest = said.trim_start();
+    while !rest.is_empty() {
+        rest = match rest.as_bytes()[0] {
+            b'[' | b'n' => {
+                let (rows, rest) = first::<Option<Vec<Row<'_>>>>(rest)?;
+                is_answered = true;
+                collect(rows.unwrap_or_default(), &mut tasks)?;
+                rest
+            }
+            b'{' => {
+                let (object, rest) = first::<Object<'_>>(rest)?;
+                is_answered |= object.collect(&mut tasks)?;
+                rest
+            }
+            _ => return Err(format!("printed no JSON: {}", brief(&start(rest)))),
+        }
+        .trim_start();
+    }
+    if !is_answered {
+        return Err("printed nothing".to_owned());
+    }
+    unambiguous(&tasks)?;
+    Ok(tasks)
+}
+
+/// The error that an answer is, if it is one.
+pub fn error_in(said: &str) -> Option<String> {
+    let mut rest = said.trim_start();
+    while rest.starts_with('{') {
+        let (object, after) = first::<Object<'_>>(rest).ok()?;
+        if let Some(error) = object.error {
+            let hint = object.hint.map(|hint| format!(" ({hint})"));
+            return Some(brief(&format!("{error}{}", hint.unwrap_or_default())));
+        }
+        rest = after.trim_start();
+    }
+    None
+}
+
+/// An object that is no task: an envelope, an error, or a list with something beside it.
+#[derive(Deserialize)]
+struct Object<'a> {
+    error: Option<String>,
+    hint: Option<String>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    issues: Option<Vec<Row<'a>>>,
+    pagination: Option<Pagination>,
+}
+
+#[derive(Deserialize)]
+struct Pagination {
+    #[serde(default)]
+    truncated: bool,
+}
+
+impl Object<'_> {
+    /// Whether there was a list in it.
+    fn collect(self, tasks: &mut Vec<Task>) -> Result<bool, String> {
+        if let Some(error) = self.error {
+            return Err(format!("answered with an error: {}", brief(&error)));
+        }
+        if self
+            .pagination
+            .is_some_and(|pagination| pagination.truncated)
+        {
+            return Err("answered with only a part of the tasks".to_owned());
+        }
+        if let Some(rows) = self.issues {
+            collect(rows, tasks)?;
+            return Ok(true);
+        }
+        match self.data {
+            None => Err("answered with an object that holds no tasks".to_owned()),
+            Some(data) => {
+                let (rows, _) = first::<Option<Vec<Row<'_>>>>(data.get())?;
+                collect(rows.unwrap_or_default(), tasks)?;
+                Ok(true)
+            }
+        }
+    }
+}
+
+fn collect(rows: Vec<Row<'_>>, tasks: &mut Vec<Task>) -> Result<(), String> {
+    for row in rows {
+        if !row.is_foreign() {
+            let task = Task::try_from(row).map_err(|what| format!("printed {what}"))?;
+            tasks.push(task);
+        }
+    }
+    Ok(())
+}
+
+/// The first JSON document of a text, and what comes after it.
+fn first<'a, T: Deserialize<'a>>(text: &'a str) -> Result<(T, &'a str), String> {
+    let mut stream = Deserializer::from_str(text).into_iter::<T>();
+    match stream.next() {
+        Some(Ok(value)) => {
+            let end = stream.byte_offset();
+            Ok((value, &text[end..]))
+        }
+        Some(Err(error)) if error.is_eof() => Err("printed only a part of its answer".to_owned()),
+        Some(Err(error)) => Err(format!(
+            "printed what is no list of tasks ({error}): {}",
+            brief(&start(text))
+        )),
+        None => Err("printed nothing".to_owned()),
+    }
+}
+
+/// Two rows of the same name cannot both be right.
+fn unambiguous(tasks: &[Task]) -> Result<(), String> {
+    let mut ids: Vec<&TaskId> = tasks.iter().map(|task| &task.id).collect();
+    ids.sort_unstable();
+    match ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(format!("named `{}` twice", pair[0])),
+        None => Ok(()),
+    }
+}
+
+fn start(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(said: &str) -> Vec<String> {
+        let tasks = tasks(said).unwrap();
+        tasks.iter().map(|task| task.id.to_string()).collect()
+    }
+
+    #[test]
+    fn every_shape_that_bd_wraps_its_tasks_in_is_understood() {
+        let row = |id: &str| format!(r#"{{"id":"{id}","status":"open","labels":["x"]}}"#);
+        let (a, b) = (row("t-a"), row("t-b"));
+        for said in [
+            format!("[{a},{b}]"),
+            format!("\n  [\n{a},\n{b}\n]\n\n"),
+            // Up to 1.0.4 several documents came in a row.
+            format!("[{a}]\n[{b}]\n"),
+            format!(r#"{{"schema_version":1,"data":[{a},{b}]}}"#),
+            format!(
+                r#"{{"schema_version":1,"data":[{a},{b}],"pagination":{{"returned":2,"total":2}}}}"#
+            ),
+            format!(r#"{{"issues":[{a},{b}],"meta":{{"count":2}},"schema_version":1}}"#),
+        ] {
+            assert_eq!(ids(&said), ["t-a", "t-b"], "{said}");
+        }
+        for said in ["[]", "null", " null\n", r#"{"data":[],"schema_version":1}"#] {
+            assert_eq!(ids(said), [""; 0], "{said}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_whole_answer_is_none() {
+        for (said, why) in [
+            ("", "printed nothing"),
+            (" \n", "printed nothing"),
+            ("No issues found.\n", "printed no JSON: No issues found."),
+            ("Hint: try again\n[]", "printed no JSON: Hint: try again []"),
+            ("[]\nShowing 50 of 90", "printed no JSON: Showing 50 of 90"),
+            (
+                r#"[{"id":"t-a"},{"id":"#,
+                "printed only a part of its answer",
+            ),
+            (r#"[{"id":"t-a"}"#, "printed only a part of its answer"),
+            (
+                r#"{"error":"database is locked"}"#,
+                "answered with an error: database is locked",
+            ),
+            (
+                r#"[]{"error":"half way"}"#,
+                "answered with an error: half way",
+            ),
+            (
+                r#"{"schema_version":1}"#,
+                "answered with an object that holds no tasks",
+            ),
+            (
+                r#"{"data":null}"#,
+                "answered with an object that holds no tasks",
+            ),
+            (
+                r#"{"data":[],"pagination":{"returned":0,"total":9,"truncated":true}}"#,
+                "answered with only a part of the tasks",
+            ),
+            (r#"[{"status":"open"}]"#, "printed a task without an id"),
+            (r#"[{"id":"t-a"},{"id":"t-a"}]"#, "named `t-a` twice"),
+        ] {
+            assert_eq!(tasks(said).unwrap_err(), why, "{said}");
+        }
+        let wrong = tasks(r#"[{"id":7}]"#).unwrap_err();
+        assert!(
+            wrong.starts_with("printed what is no list of tasks"),
+            "{wrong}"
+        );
+    }
+
+    #[test]
+    fn an_error_is_found_whatever_stands_before_it() {
+        let found = |said: &str| error_in(said);
+        assert_eq!(
+            found(r#"{"error":"no","hint":"try `bd where`","schema_version":1}"#).unwrap(),
+            "no (try `bd where`)"
+        );
+        assert_eq!(
+            found(r#"{"schema_version":1} {"error":"late"}"#).unwrap(),
+            "late"
+        );
+        assert_eq!(found(r#"[{"id":"t-a","error":"x"}]"#), None);
+        assert_eq!(found("Error: text"), None);
+        assert_eq!(found(""), None);
+    }
+}
