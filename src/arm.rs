@@ -62,6 +62,10 @@ pub enum Error {
     GivenAway { epic: String },
     #[error("an agent cannot take the run of `{epic}` from session `{session}`")]
     NotAnAgents { epic: String, session: String },
+    #[error("an agent cannot have session `{session}` held")]
+    NotItsSession { session: String },
+    #[error("this session had a run of `{epic}`, and an agent cannot begin it again")]
+    Again { epic: String },
     /// Nothing to arm at this stop: the session had its run, or another one has it.
     #[error("this session's run of `{epic}` is over, or another session has it")]
     NotThisSession { epic: String },
@@ -98,7 +102,15 @@ pub fn arm(wish: &Wish) -> Result<Armed, Error> {
         dir: dir.path().to_owned(),
         source,
     })?;
-    let written = store.write(|writer| gathered.write(wish, writer));
+    let written = store.write(|writer| {
+        let done = gathered.write(wish, writer)?;
+        // Again, now that nobody else can take it away for a run that is over.
+        dir.mark(&wish.session).map_err(|source| Error::Mark {
+            dir: dir.path().to_owned(),
+            source,
+        })?;
+        Ok(done)
+    });
     let (kept, what, former) = match written {
         Ok(done) => done,
         Err(error) => {
@@ -107,7 +119,7 @@ pub fn arm(wish: &Wish) -> Result<Armed, Error> {
         }
     };
     if let Some(former) = former {
-        dir.unmark(&former);
+        store.unmark_unless_held(&former);
     }
     Ok(Armed {
         warnings: gathered.warnings(&kept),
@@ -134,6 +146,8 @@ struct Gathered {
     epic: Option<Epic>,
     baseline: Result<Baseline, String>,
     memory: Option<Memory>,
+    /// The agent has been at work already.
+    is_late: bool,
     is_enabled: bool,
     prompt_fault: Option<String>,
 }
@@ -171,6 +185,7 @@ impl Gathered {
             seen: seen.into_iter().collect(),
             roster: epic.as_ref().map(roster_of),
             missing: Vec::new(),
+            given_up: BTreeSet::new(),
             turn: Turn::begun(wish.now, typed_prompt(wish)),
             taken: BTreeSet::new(),
             background: BTreeSet::new(),
@@ -182,6 +197,7 @@ impl Gathered {
             epic,
             baseline: state.map(|git| Baseline::of(&git)),
             memory: tasks.news().cloned(),
+            is_late: wish.how == How::AtStop,
             is_enabled: ground.config.is_enabled,
             prompt_fault: prompt.fault,
         })
@@ -216,6 +232,7 @@ impl Gathered {
             had_it: writer.ever_ran(&wish.session, &wish.epic)?,
         };
         let asker = Asker {
+            session: &wish.session,
             inside: wish.inside.as_deref(),
             by: wish.by,
             how: wish.how,
@@ -230,7 +247,8 @@ impl Gathered {
             }
             (Disposition::TakeOver, own, Some(mut kept)) => {
                 replace(wish, writer, own)?;
-                let former = std::mem::replace(&mut kept.run.session, wish.session.clone());
+                let former = kept.run.session.clone();
+                kept.run.move_to(&wish.session, &wish.actor, wish.now);
                 Ok((self.held_again(wish, writer, kept)?, what, Some(former)))
             }
             (Disposition::New, own, _) => {
@@ -271,6 +289,16 @@ impl Gathered {
         let mut warnings = Vec::new();
         if !self.is_enabled {
             warnings.push("`enabled: false` in the configuration: nobody is held".to_owned());
+        }
+        let dirty = self
+            .baseline
+            .as_ref()
+            .map_or(0, |baseline| baseline.0.len());
+        if self.is_late && dirty > 0 {
+            warnings.push(format!(
+                "the run begins with this stop, so what is not committed by now ({dirty} paths) \
+                 counts as yours and is not asked for"
+            ));
         }
         if let Err(what) = &self.baseline {
             warnings.push(format!(
@@ -329,7 +357,10 @@ fn refusal(refused: Refused, wish: &Wish, holdings: &Holdings<'_>) -> Error {
         },
         Refused::NotThisSession => Error::NotThisSession { epic },
         Refused::GivenAway => Error::GivenAway { epic },
+        Refused::NotAnAgents if holdings.elsewhere.is_none() => Error::NotItsSession { session },
         Refused::NotAnAgents => Error::NotAnAgents { epic, session },
+        // These two are never said of a wish: nothing is resumed or adopted by one.
+        Refused::Again | Refused::PausedByPerson | Refused::HasOne => Error::Again { epic },
         Refused::LiveElsewhere => Error::LiveElsewhere { epic, session },
     }
 }

@@ -5,6 +5,9 @@
 use std::fs;
 use std::io::Read;
 use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use tera::{Context, Tera};
 
@@ -26,6 +29,8 @@ const FAULT_BRIEF_BYTES_MAX: usize = 100;
 const LINE_BYTES_MAX: usize = 700;
 const PROMPT_BYTES_MAX: usize = 1200;
 const TEMPLATE_BYTES_MAX: u64 = 16 * 1024;
+/// A line or two take well under a millisecond.
+const TEMPLATE_TIME_MAX: Duration = Duration::from_secs(2);
 
 macro_rules! templates {
     ($($name:literal),* $(,)?) => {
@@ -69,11 +74,12 @@ pub fn orchestration(
     let complete = complete.map_or("ALL TASKS COMPLETE", String::as_str);
     context.insert("complete", complete);
     context.insert("checkpoint", &policy.exits.context_checkpoint);
-    rendered("orchestration", &context, overrides, PROMPT_BYTES_MAX)
+    rendered("orchestration", &context, Some(overrides), PROMPT_BYTES_MAX)
 }
 
-/// What a held agent reads: one line about why, then the constant prompt.
-pub fn block(block: &Block, run: &Run, overrides: &Path) -> Rendered {
+/// What a held agent reads: one line about why, then the constant prompt. Without `overrides`
+/// nothing is read and nobody is waited for.
+pub fn block(block: &Block, run: &Run, overrides: Option<&Path>) -> Rendered {
     let (names, others, kind) = match block {
         Block::OpenWork(ids) | Block::FalsePromise(ids) => (ids_brief(ids), String::new(), ""),
         Block::ScopeShrunk(ids) | Block::BlockedWork(ids) => (ids_brief(ids), String::new(), ""),
@@ -107,12 +113,13 @@ pub fn block(block: &Block, run: &Run, overrides: &Path) -> Rendered {
 }
 
 /// The project's template if it is there and works, else the built-in one.
-fn rendered(name: &str, context: &Context, overrides: &Path, bytes_max: usize) -> Rendered {
-    let path = overrides.join(format!("{name}.tera"));
-    let own = match read_template(&path) {
-        Ok(None) => None,
-        Ok(Some(template)) => Some(one_off(&template, context, bytes_max)),
-        Err(what) => Some(Err(what)),
+fn rendered(name: &str, context: &Context, overrides: Option<&Path>, bytes_max: usize) -> Rendered {
+    let path = overrides.map(|folder| folder.join(format!("{name}.tera")));
+    let path = path.unwrap_or_default();
+    let own = match overrides.map(|_| read_template(&path)) {
+        None | Some(Ok(None)) => None,
+        Some(Ok(Some(template))) => Some(one_off_in_time(template, context.clone(), bytes_max)),
+        Some(Err(what)) => Some(Err(what)),
     };
     let fault = match own {
         Some(Ok(text)) => return Rendered { text, fault: None },
@@ -141,6 +148,24 @@ fn read_template(path: &Path) -> Result<Option<String>, String> {
         .and_then(|file| file.take(TEMPLATE_BYTES_MAX).read_to_string(&mut text))
         .map_err(|error| format!("could not be read: {error}"))?;
     Ok(Some(text))
+}
+
+/// A template of the project's own may loop for hours. It is given up then; its thread ends with
+/// the process.
+fn one_off_in_time(template: String, context: Context, bytes_max: usize) -> Result<String, String> {
+    let (sender, receiver) = mpsc::channel();
+    let render = move || {
+        let _ = sender.send(one_off(&template, &context, bytes_max));
+    };
+    let started = thread::Builder::new().spawn(render);
+    started.map_err(|error| format!("could not be tried: {error}"))?;
+    match receiver.recv_timeout(TEMPLATE_TIME_MAX) {
+        Ok(text) => text,
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            Err(format!("takes more than {} s", TEMPLATE_TIME_MAX.as_secs()))
+        }
+        Err(mpsc::RecvTimeoutError::Disconnected) => Err("made its engine fail".to_owned()),
+    }
 }
 
 fn one_off(template: &str, context: &Context, bytes_max: usize) -> Result<String, String> {
@@ -208,8 +233,9 @@ pub fn allow(allow: &Allow, run: Option<&Run>) -> Option<String> {
         ),
         Allow::Complete => {
             format!(
-                "Beadlock: {epic} is complete after {}.",
-                counted(cycles, "cycle")
+                "Beadlock: {epic} is complete after {}{}.",
+                counted(cycles, "cycle"),
+                run.map(given_up).unwrap_or_default()
             )
         }
         Allow::MaxCycles => format!(
@@ -238,6 +264,23 @@ pub enum Reader {
     OwnSession,
     /// Together with a prompt that has just woken the run.
     Waker,
+}
+
+/// The tasks that were lost on the way and that somebody accepted as lost.
+fn given_up(run: &Run) -> String {
+    if run.given_up.is_empty() {
+        return String::new();
+    }
+    let ids: Vec<TaskId> = run.given_up.iter().cloned().collect();
+    format!(", without {}, which left the epic", ids_named(&ids))
+}
+
+/// A live run of a session was found that stops of the session did not know of.
+pub fn found_again(run: &Run) -> String {
+    let epic = shown(run.epic.as_str());
+    format!(
+        "Beadlock: this session has a run on {epic} whose mark was gone, so its stops went by unjudged; it is held again."
+    )
 }
 
 /// One line about a run that changed where nobody could see it.

@@ -668,19 +668,23 @@ fn what_is_over_stays_as_it_was() {
 }
 
 #[test]
-fn a_headless_end_is_owed_and_a_stop_at_a_screen_pays() {
+fn what_leaves_work_behind_is_owed_and_no_stop_pays() {
     let policy = Policy::default();
     for is_interactive in [false, true] {
-        let mut snapshot = Facts::with_tasks(&[]).seen_by(run(&policy));
-        snapshot.stop.is_interactive = is_interactive;
-        let verdict = brake(judge(&snapshot, &policy), &snapshot, &policy);
-        let ended = verdict.run.expect("a run");
-        assert_eq!(ended.told.is_owed, !is_interactive);
-        let mut resting = ended.clone();
-        resting.told.is_owed = true;
-        snapshot.run = Reading::Known(Some(resting));
-        let verdict = brake(judge(&snapshot, &policy), &snapshot, &policy);
-        assert_eq!(verdict.run.expect("a run").told.is_owed, !is_interactive);
+        for (facts, is_owed) in [
+            (Facts::with_tasks(&[]), true),
+            // That all is done may be read once, where somebody reads.
+            (Facts::done(), !is_interactive),
+        ] {
+            let mut snapshot = facts.seen_by(run(&policy));
+            snapshot.stop.is_interactive = is_interactive;
+            let verdict = brake(judge(&snapshot, &policy), &snapshot, &policy);
+            let ended = verdict.run.expect("a run");
+            assert_eq!((ended.is_over(), ended.told.is_owed), (true, is_owed));
+            snapshot.run = Reading::Known(Some(ended));
+            let verdict = brake(judge(&snapshot, &policy), &snapshot, &policy);
+            assert_eq!(verdict.run.expect("a run").told.is_owed, is_owed);
+        }
     }
 }
 

@@ -9,7 +9,7 @@ mod facts;
 
 use beadlock::kernel::ledger::{By, Outcome, Run, State};
 use beadlock::kernel::ownership::{
-    Asker, Disposition, Holdings, How, Launch, Own, Refused, launched, may_adopt, settle,
+    Asker, Disposition, Holdings, How, Launch, Own, Refused, Seen, launched, may_adopt, settle,
 };
 use beadlock::kernel::policy::Policy;
 use facts::{MINUTE, NOW, run};
@@ -66,6 +66,10 @@ fn expected(case: &Case<'_>) -> Result<Disposition, Refused> {
             Disposition::Wake
         });
     }
+    // An agent has nobody held but itself.
+    if is_agent && asker.inside != Some(OURS) {
+        return Err(Refused::NotAnAgents);
+    }
     if *own == Some(false) && !asker.replace {
         return Err(Refused::SecondEpic);
     }
@@ -74,7 +78,12 @@ fn expected(case: &Case<'_>) -> Result<Disposition, Refused> {
         return Err(Refused::NotThisSession);
     }
     if case.elsewhere.is_none() {
-        return Ok(Disposition::New);
+        // What was ended in this session, by a limit or by a person, no agent begins again.
+        return if is_agent && case.had_it {
+            Err(Refused::Again)
+        } else {
+            Ok(Disposition::New)
+        };
     }
     if asker.inside == Some(THEIRS) {
         return Err(Refused::GivenAway);
@@ -103,6 +112,7 @@ fn every_wish_is_settled_as_the_contract_says() {
                         {
                             let case = Case {
                                 asker: Asker {
+                                    session: OURS,
                                     inside,
                                     by,
                                     how,
@@ -143,14 +153,28 @@ fn a_person_moves_any_run_and_an_agent_none() {
         let run = run_in(THEIRS, state, 1);
         for inside in INSIDE {
             for by in BY {
+                let asker = |session| Asker {
+                    session,
+                    inside,
+                    by,
+                    how: How::ByHand,
+                    replace: false,
+                };
                 // Moving it to where it is moves nothing.
-                assert_eq!(may_adopt(&run, THEIRS, inside, by), Ok(()));
+                assert_eq!(may_adopt(&run, &asker(THEIRS), None), Ok(()));
+                assert_eq!(may_adopt(&run, &asker(THEIRS), Some(&run)), Ok(()));
                 let expected = match (inside, by) {
                     (Some(THEIRS), _) => Err(Refused::GivenAway),
                     (_, By::Agent) => Err(Refused::NotAnAgents),
                     (_, By::Person) => Ok(()),
                 };
-                assert_eq!(may_adopt(&run, OURS, inside, by), expected);
+                assert_eq!(may_adopt(&run, &asker(OURS), None), expected);
+                let mut own = run_in(OURS, State::Waiting, 1);
+                own.id = "run-2".into();
+                let in_the_way = expected.and(Err(Refused::HasOne));
+                assert_eq!(may_adopt(&run, &asker(OURS), Some(&own)), in_the_way);
+                own.state = State::Ended;
+                assert_eq!(may_adopt(&run, &asker(OURS), Some(&own)), expected);
             }
         }
     }
@@ -172,12 +196,32 @@ fn a_launch_is_the_first_sessions_that_is_seen_with_it() {
                         (_, None) if is_at_work => Launch::Child,
                         (_, None) => Launch::Owner,
                     };
-                    assert_eq!(
-                        launched(&run, OURS, bound, NOW),
-                        expected,
-                        "{run:?} {bound:?}"
-                    );
-                    let own = launched(&run, THEIRS, None, NOW);
+                    for inside in [None, Some(OURS)] {
+                        let seen = Seen {
+                            session: OURS,
+                            inside,
+                        };
+                        let whose = launched(&run, seen, bound, NOW);
+                        assert_eq!(whose, expected, "{run:?} {bound:?}");
+                    }
+                    // A shell inside of another session takes nothing by a launch's name.
+                    for inside in [Some(THEIRS), Some(THIRD)] {
+                        let seen = Seen {
+                            session: OURS,
+                            inside,
+                        };
+                        let expected = match (state, bound) {
+                            (State::Ended, _) => Launch::Over,
+                            (_, Some(OURS)) => Launch::Owner,
+                            (_, _) => Launch::Child,
+                        };
+                        assert_eq!(launched(&run, seen, bound, NOW), expected);
+                    }
+                    let its_own = Seen {
+                        session: THEIRS,
+                        inside: None,
+                    };
+                    let own = launched(&run, its_own, None, NOW);
                     let is_over = state == State::Ended;
                     assert_eq!(own, if is_over { Launch::Over } else { Launch::Owner });
                 }
@@ -187,11 +231,47 @@ fn a_launch_is_the_first_sessions_that_is_seen_with_it() {
 }
 
 #[test]
+fn an_agent_does_not_undo_what_a_person_paused() {
+    for (paused_by, by, expected) in [
+        (By::Person, By::Person, Ok(())),
+        (By::Person, By::Agent, Err(Refused::PausedByPerson)),
+        (By::Agent, By::Person, Ok(())),
+        (By::Agent, By::Agent, Ok(())),
+    ] {
+        let mut run = run_in(OURS, State::Active, 1);
+        run.missing = vec!["t-e.9".into()];
+        run.pause(paused_by, NOW);
+        let was_owed = run.told.is_owed;
+        assert_eq!(run.resume(by, NOW), expected);
+        assert_eq!(run.state == State::Active, expected.is_ok());
+        // Only a person accepts what was lost, and only a person has been told by this.
+        assert_eq!(run.missing.is_empty(), by == By::Person);
+        assert_eq!(run.given_up.len(), usize::from(by == By::Person));
+        assert_eq!(run.told.is_owed, was_owed && by == By::Agent);
+    }
+}
+
+#[test]
+fn a_run_that_moves_claims_under_its_new_agents_name() {
+    let mut run = run_in(THEIRS, State::Waiting, 1);
+    run.told.is_owed = true;
+    run.move_to(OURS, "host/heir", NOW);
+    assert_eq!(
+        (run.session.as_str(), run.actor.as_str()),
+        (OURS, "host/heir")
+    );
+    assert_eq!((run.state, run.told.is_owed), (State::Active, false));
+}
+
+#[test]
 fn a_launch_holds_the_session_whatever_the_run_did_before() {
     for state in [State::Active, State::Waiting, State::Stale, State::Paused] {
         let mut run = run_in(THEIRS, state, 1);
         run.counters.blocks_idle = 3;
+        run.told.is_owed = true;
         run.launch(OURS, NOW);
+        // Nobody has read anything by this.
+        assert!(run.told.is_owed);
         assert_eq!((run.session.as_str(), run.state), (OURS, State::Active));
         // Only waking starts counters anew.
         let expected = if state == State::Active { 3 } else { 0 };
@@ -219,9 +299,7 @@ fn a_run_speaks_only_where_there_is_something_to_say() {
         for is_owed in [false, true] {
             let mut run = run_in(OURS, state, 1);
             run.told.is_owed = is_owed;
-            let rests = state != State::Active;
-            assert_eq!(run.is_silent(false), rests);
-            assert_eq!(run.is_silent(true), rests && !is_owed);
+            assert_eq!(run.is_at_rest(), state != State::Active);
             let hears = matches!(state, State::Active | State::Waiting);
             assert_eq!(run.is_listening(), hears || is_owed);
             run.note_told();

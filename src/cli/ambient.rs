@@ -76,7 +76,7 @@ pub fn session(named: Option<&String>, inside: Option<&String>) -> Result<String
 /// Whether an agent started this very process. It need not be the one whose run it is: what any
 /// agent does to a run is told to the person.
 pub fn asked_by(ambient: &Ambient) -> By {
-    let is_inside = Claude.session_inside(ambient).is_some();
+    let is_inside = Claude.is_around(ambient);
     if is_inside || ambient.variable("BEADLOCK_RUN").is_some() {
         By::Agent
     } else {
@@ -85,9 +85,19 @@ pub fn asked_by(ambient: &Ambient) -> By {
 }
 
 /// The store that somebody in this directory means.
-pub fn store_here(dir: &Path) -> Option<StoreDir> {
+pub fn store_here(dir: &Path) -> Result<Option<StoreDir>, Refusal> {
+    StoreDir::nearest(&both_ways(dir)).map_err(Refusal::from)
+}
+
+/// Every store that may hold somebody in this directory, the nearest first.
+pub fn stores_here(dir: &Path) -> Result<Vec<StoreDir>, Refusal> {
+    StoreDir::all(&both_ways(dir)).map_err(Refusal::from)
+}
+
+/// A directory as it was given, and without links.
+fn both_ways(dir: &Path) -> [PathBuf; 2] {
     let resolved = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
-    StoreDir::nearest(&[dir.to_owned(), resolved])
+    [dir.to_owned(), resolved]
 }
 
 /// The directory we stand in.

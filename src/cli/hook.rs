@@ -9,6 +9,9 @@ mod user_prompt;
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use super::{Exit, ambient, print};
 use crate::edge::agent::{Agent, Ambient, Answer, Claude, Event};
@@ -43,7 +46,10 @@ enum Dialect {
     Claude,
 }
 
-#[derive(Debug, clap::Subcommand)]
+/// Agents are told to wait for 60 s; a whole hook plans for 50.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(54);
+
+#[derive(Clone, Debug, clap::Subcommand)]
 enum EventArgs {
     /// The agent wants to end its turn: let it go, or feed it the prompt again
     Stop {
@@ -67,22 +73,48 @@ pub fn run(args: &Args) -> Exit {
         return Exit::Fine;
     }
     let Dialect::Claude = args.agent;
-    let agent = Claude;
-    let reply = catch_unwind(AssertUnwindSafe(|| {
-        let event = agent.read(&input::read(), &ambient);
-        respond(&args.event, &event, &ambient)
-    }));
-    let reply = reply.unwrap_or_else(|_| {
-        Reply::tell(
-            "Beadlock failed and let the agent go; please report it with the text on stderr.",
-        )
+    let event_args = args.event.clone();
+    let reply = in_time(move || {
+        let event = Claude.read(&input::read(), &ambient);
+        respond(&event_args, &event, &ambient)
     });
     if let Some(aside) = &reply.aside {
         // Where the agent shows nobody what a hook says, stderr is what is left.
         let _ = writeln!(std::io::stderr().lock(), "{aside}");
     }
-    print(&agent.answer(&reply.answer));
+    print(&Claude.answer(&reply.answer));
     Exit::Fine
+}
+
+/// The answer, if it comes before the agent would end us. Every sensor has a deadline of its own;
+/// this one is for what has none, such as a file on a mount that is gone.
+fn in_time(work: impl FnOnce() -> Reply + Send + 'static) -> Reply {
+    let work = Arc::new(Mutex::new(Some(work)));
+    let theirs = work.clone();
+    let (sender, receiver) = mpsc::channel();
+    let started = thread::Builder::new().spawn(move || {
+        // Nobody listens any more once the time is up.
+        let _ = sender.send(done(&theirs));
+    });
+    if started.is_err() {
+        // The system has no thread left; then without a watch.
+        return done(&work);
+    }
+    receiver.recv_timeout(ANSWER_TIME_MAX).unwrap_or_else(|_| {
+        Reply::tell(
+            "Beadlock let the agent go without knowing whether its work is done: it had no answer in time. `beadlock status` shows what is guarded.",
+        )
+    })
+}
+
+fn done(work: &Mutex<Option<impl FnOnce() -> Reply>>) -> Reply {
+    let work = work.lock().ok().and_then(|mut work| work.take());
+    let reply = work.and_then(|work| catch_unwind(AssertUnwindSafe(work)).ok());
+    reply.unwrap_or_else(|| {
+        Reply::tell(
+            "Beadlock failed and let the agent go; please report it with the text on stderr.",
+        )
+    })
 }
 
 /// What goes to stdout, and what to stderr.
@@ -124,6 +156,14 @@ impl Reply {
             answer: Answer::Silence,
             aside: Some(text),
         }
+    }
+}
+
+/// For the person: on the screen where there is one, and on stderr where there is none.
+fn told(text: String, event: &Event) -> Reply {
+    Reply {
+        aside: (!event.stop.is_interactive).then(|| text.clone()),
+        answer: Answer::Tell(text),
     }
 }
 

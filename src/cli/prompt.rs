@@ -56,8 +56,12 @@ fn armed(ambient: &Ambient) -> anyhow::Result<String> {
         .into());
     };
     let here = dir(ambient)?;
-    let found = StoreDir::of_session(&session, std::slice::from_ref(&here));
-    let Some(store_dir) = found.or_else(|| store_here(&here)) else {
+    let marked = StoreDir::of_session(&session, std::slice::from_ref(&here));
+    let found = match marked.map_err(Refusal::from)? {
+        Some(marked) => Some(marked),
+        None => store_here(&here)?,
+    };
+    let Some(store_dir) = found else {
         return Err(not_armed().into());
     };
     let mut store = Store::open(&store_dir).map_err(Refusal::from)?;

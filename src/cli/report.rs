@@ -80,6 +80,8 @@ impl From<arm::Error> for Refusal {
             | Error::SecondEpic { .. }
             | Error::GivenAway { .. }
             | Error::NotAnAgents { .. }
+            | Error::NotItsSession { .. }
+            | Error::Again { .. }
             | Error::NotThisSession { .. } => Exit::NotDone,
             Error::Store(store::Error::Taken) => Exit::NotDone,
             Error::Tracker { .. } => Exit::Unknown,
@@ -98,9 +100,10 @@ impl From<arm::Error> for Refusal {
             Error::SecondEpic { .. } => Some(
                 "end it with `beadlock abort`, or pass `--replace` to `beadlock start`".to_owned(),
             ),
-            Error::GivenAway { .. } | Error::NotAnAgents { .. } => {
-                Some("a person can, from a terminal of their own".to_owned())
-            }
+            Error::GivenAway { .. }
+            | Error::NotAnAgents { .. }
+            | Error::NotItsSession { .. }
+            | Error::Again { .. } => Some("a person can, from a terminal of their own".to_owned()),
             Error::NotThisSession { .. } => None,
             Error::Tracker { .. } => Some("mend the tracker and try again".to_owned()),
             Error::Config(_) => Some("`project.yaml.example` shows every key".to_owned()),

@@ -3,14 +3,14 @@
 
 use serde_json::json;
 
-use super::ambient::{ambient, asked_by, dir, now, session, store_here};
+use super::ambient::{actor, ambient, asked_by, dir, now, session, store_here, stores_here};
 use super::report::{Refusal, plain};
 use super::status::is_named;
 use super::{Exit, print, say};
 use crate::edge::agent::{Agent, Ambient, Claude};
-use crate::edge::store::{self, Kept, Store, StoreDir, Writer};
+use crate::edge::store::{self, Kept, Store, StoreDir, Unread, Writer};
 use crate::kernel::ledger::{By, Outcome, Run};
-use crate::kernel::ownership::{Refused, may_adopt};
+use crate::kernel::ownership::{Asker, How, Refused, may_adopt};
 
 /// End a run: the agent is free from its next stop on
 #[derive(Debug, clap::Args)]
@@ -64,56 +64,91 @@ pub fn abort(args: &AbortArgs) -> anyhow::Result<Exit> {
     let ambient = ambient();
     // An agent that names nothing means its own run, and nobody else's.
     let inside = Claude.session_inside(&ambient);
-    let Some(dir) = store_here(&dir(&ambient)?) else {
-        return Ok(done(&args.which, "aborted", &[]));
-    };
-    let mut store = match Store::open(&dir) {
-        Ok(store) => store,
-        Err(error @ (store::Error::Missing { .. } | store::Error::Corrupt { .. })) => {
-            // Whatever was guarded is so no longer, and no session shall be told so for ever.
-            dir.unmark_all();
-            say(&format!("warning: {error}"));
-            return Ok(done(&args.which, "aborted", &[]));
-        }
-        Err(error) => return Err(Refusal::from(error).into()),
-    };
-    let ended = store.write(|writer| -> Result<Vec<Run>, store::Error> {
-        let mut ended = Vec::new();
-        for mut kept in matching(writer.live_runs()?, &args.which) {
-            let is_own = inside.as_ref().is_none_or(|own| *own == kept.run.session);
-            if args.which.id.is_none() && !is_own {
+    let mut ended = Vec::new();
+    let mut unread = Vec::new();
+    // An agent that has wandered into another repository is held there too.
+    for dir in stores_here(&dir(&ambient)?)? {
+        let mut store = match Store::open(&dir) {
+            Ok(store) => store,
+            Err(error @ (store::Error::Missing { .. } | store::Error::Corrupt { .. })) => {
+                // Whatever was guarded is so no longer, and no session shall be told for ever.
+                dir.unmark_all();
+                say(&format!("warning: {error}"));
                 continue;
             }
-            kept.run.abort(asked_by(&ambient), now());
-            writer.save(&kept.run)?;
-            ended.push(kept.run);
+            Err(error) => return Err(Refusal::from(error).into()),
+        };
+        let aborted = abort_in(&mut store, args, inside.as_deref(), asked_by(&ambient));
+        let aborted = aborted.map_err(Refusal::from)?;
+        ended.extend(aborted.runs);
+        unread.extend(aborted.unread);
+    }
+    for run in &unread {
+        let (id, epic) = (plain(&run.run), plain(&run.epic));
+        say(&format!(
+            "warning: {id} on {epic} could not be read, and is over"
+        ));
+    }
+    match &args.which.id {
+        Some(id) if ended.is_empty() && unread.is_empty() => Err(unknown(id).into()),
+        Some(_) | None => Ok(done(&args.which, "aborted", &ended)),
+    }
+}
+
+/// What an abort ended in one store.
+struct Aborted {
+    runs: Vec<Run>,
+    unread: Vec<Unread>,
+}
+
+fn abort_in(
+    store: &mut Store,
+    args: &AbortArgs,
+    inside: Option<&str>,
+    by: By,
+) -> Result<Aborted, store::Error> {
+    let is_meant = |id: &str, epic: &str, session: &str| match &args.which.id {
+        Some(name) => [id, epic, session].contains(&name.as_str()),
+        None => inside.is_none_or(|own| own == session),
+    };
+    let mut unread = store.unread()?;
+    unread.retain(|run| is_meant(&run.run, &run.epic, &run.session));
+    let runs = store.write(|writer| -> Result<Vec<Run>, store::Error> {
+        let mut ended = Vec::new();
+        for mut kept in writer.live_runs()? {
+            let run = &mut kept.run;
+            if is_meant(&run.id, run.epic.as_str(), &run.session) {
+                run.abort(by, now());
+                writer.save(run)?;
+                ended.push(kept.run);
+            }
+        }
+        for run in &unread {
+            writer.end_unread(&run.run)?;
         }
         Ok(ended)
-    });
-    let ended = ended.map_err(Refusal::from)?;
-    for run in ended.iter().filter(|run| !run.told.is_owed) {
-        dir.unmark(&run.session);
+    })?;
+    let sessions = runs.iter().map(|run| &run.session);
+    let sessions = sessions.chain(unread.iter().map(|run| &run.session));
+    for session in sessions {
+        store.unmark_unless_held(session);
     }
-    if ended.is_empty()
-        && let Some(id) = &args.which.id
-    {
-        return Err(unknown(id).into());
+    if args.which.id.is_none() && inside.is_none() {
+        store.sweep_marks()?;
     }
-    Ok(done(&args.which, "aborted", &ended))
+    Ok(Aborted { runs, unread })
 }
 
 pub fn pause(args: &PauseArgs) -> anyhow::Result<Exit> {
     change(&args.which, "paused", |run, ambient| {
         run.pause(asked_by(ambient), now());
+        Ok(())
     })
 }
 
 pub fn resume(args: &ResumeArgs) -> anyhow::Result<Exit> {
     change(&args.which, "resumed", |run, ambient| {
-        run.wake(now());
-        if asked_by(ambient) == By::Person {
-            run.accept_scope();
-        }
+        run.resume(asked_by(ambient), now())
     })
 }
 
@@ -122,27 +157,31 @@ pub fn adopt(args: &AdoptArgs) -> anyhow::Result<Exit> {
     let inside = Claude.session_inside(&ambient);
     let session = session(args.session.as_ref(), inside.as_ref())?;
     let (mut store, dir) = open_here(&ambient)?;
+    let actor = actor(None, &ambient, &self::dir(&ambient)?);
     // The mark comes first: a run without one would let its session go without a word.
-    dir.mark(&session).map_err(|error| {
-        Refusal::new(
-            Exit::Unknown,
-            format!("could not mark the session: {error}"),
-        )
-    })?;
+    mark(&dir, &session)?;
     let moved = store.write(|writer| -> Result<(String, Run), Refusal> {
         let mut kept = one(writer, &args.which)?;
-        may_adopt(&kept.run, &session, inside.as_deref(), asked_by(&ambient))
-            .map_err(|refused| not_moved(refused, &kept.run))?;
-        let former = std::mem::replace(&mut kept.run.session, session.clone());
-        let own = writer.run_of_session(&session)?;
-        if own.is_some_and(|own| !own.run.is_over() && own.run.id != kept.run.id) {
-            let what = format!("session `{}` has a run already", plain(&session));
-            return Err(
-                Refusal::new(Exit::NotDone, what).hint("end it with `beadlock abort` first")
-            );
+        let own = writer.run_of_session(&session)?.map(|own| own.run);
+        let asker = Asker {
+            session: &session,
+            inside: inside.as_deref(),
+            by: asked_by(&ambient),
+            how: How::ByHand,
+            replace: false,
+        };
+        if let Err(refused) = may_adopt(&kept.run, &asker, own.as_ref()) {
+            return Err(not_moved(refused, own.as_ref().unwrap_or(&kept.run)));
         }
-        kept.run.wake(now());
+        let former = kept.run.session.clone();
+        let actor = if former == session {
+            kept.run.actor.clone()
+        } else {
+            actor.clone()
+        };
+        kept.run.move_to(&session, &actor, now());
         writer.save(&kept.run)?;
+        mark(&dir, &session)?;
         Ok((former, kept.run))
     });
     let (former, run) = match moved {
@@ -152,39 +191,59 @@ pub fn adopt(args: &AdoptArgs) -> anyhow::Result<Exit> {
             return Err(refusal.into());
         }
     };
-    if former != session {
-        dir.unmark(&former);
-    }
+    store.unmark_unless_held(&former);
     Ok(done(&args.which, "adopted", &[run]))
 }
 
+fn mark(dir: &StoreDir, session: &str) -> Result<(), Refusal> {
+    dir.mark(session).map_err(|error| {
+        Refusal::new(
+            Exit::Unknown,
+            format!("could not mark the session: {error}"),
+        )
+    })
+}
+
+/// `run` is the one in question, or the one that is in the way.
 fn not_moved(refused: Refused, run: &Run) -> Refusal {
-    let what = match refused {
-        Refused::GivenAway => "a held session cannot give its own run away".to_owned(),
+    let session = plain(&run.session);
+    let by_hand = "a person can, from a terminal of their own";
+    let (what, hint) = match refused {
+        Refused::GivenAway => (
+            "a held session cannot give its own run away".to_owned(),
+            by_hand.to_owned(),
+        ),
+        Refused::PausedByPerson => (
+            "a person paused this run, and an agent cannot go on with it".to_owned(),
+            by_hand.to_owned(),
+        ),
+        Refused::HasOne => (
+            format!("session `{session}` has a run already"),
+            format!("end it with `beadlock abort {}` first", run.epic),
+        ),
         Refused::SecondEpic
         | Refused::NotThisSession
         | Refused::NotAnAgents
-        | Refused::LiveElsewhere => {
-            format!(
-                "an agent cannot take the run of session `{}`",
-                plain(&run.session)
-            )
-        }
+        | Refused::Again
+        | Refused::LiveElsewhere => (
+            format!("an agent cannot take the run of session `{session}`"),
+            by_hand.to_owned(),
+        ),
     };
-    Refusal::new(Exit::NotDone, what).hint("a person can, from a terminal of their own")
+    Refusal::new(Exit::NotDone, what).hint(hint)
 }
 
 /// Changes the one run that is meant.
 fn change(
     which: &Which,
     verb: &str,
-    apply: impl FnOnce(&mut Run, &Ambient),
+    apply: impl FnOnce(&mut Run, &Ambient) -> Result<(), Refused>,
 ) -> anyhow::Result<Exit> {
     let ambient = ambient();
     let (mut store, _) = open_here(&ambient)?;
     let run = store.write(|writer| -> Result<Run, Refusal> {
         let mut kept = one(writer, which)?;
-        apply(&mut kept.run, &ambient);
+        apply(&mut kept.run, &ambient).map_err(|refused| not_moved(refused, &kept.run))?;
         writer.save(&kept.run)?;
         Ok(kept.run)
     })?;
@@ -192,7 +251,7 @@ fn change(
 }
 
 fn open_here(ambient: &Ambient) -> anyhow::Result<(Store, StoreDir)> {
-    let Some(dir) = store_here(&dir(ambient)?) else {
+    let Some(dir) = store_here(&dir(ambient)?)? else {
         return Err(no_run().into());
     };
     let store = Store::open(&dir).map_err(Refusal::from)?;

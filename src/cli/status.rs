@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::ambient::{ambient, dir, now, store_here};
 use super::report::{Refusal, plain};
-use super::{Exit, print};
+use super::{Exit, print, say};
 use crate::edge::agent::{Agent, Claude};
 use crate::edge::store::{self, Kept, Store, StoreDir};
 use crate::ground;
@@ -40,11 +40,17 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let ambient = ambient();
     let inside = Claude.session_inside(&ambient);
-    let Some(store_dir) = store_here(&dir(&ambient)?) else {
+    let Some(store_dir) = store_here(&dir(&ambient)?)? else {
         return Ok(none(args));
     };
     let mut store = Store::open(&store_dir).map_err(Refusal::from)?;
     let runs = store.runs().map_err(Refusal::from)?;
+    for unread in store.unread().map_err(Refusal::from)? {
+        let (run, epic) = (plain(&unread.run), plain(&unread.epic));
+        say(&format!(
+            "warning: {run} on {epic} cannot be read; `beadlock abort {run}` ends it"
+        ));
+    }
     let named = args.id.as_ref().or(args.session.as_ref());
     let matching = |kept: &&Kept| match named {
         None => true,

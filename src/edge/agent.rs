@@ -17,6 +17,8 @@ pub trait Agent: Send + Sync {
     fn answer(&self, answer: &Answer) -> String;
     /// The session that this process runs inside, if an agent started it.
     fn session_inside(&self, ambient: &Ambient) -> Option<String>;
+    /// Whether an agent started this process, even if the session cannot be told.
+    fn is_around(&self, ambient: &Ambient) -> bool;
 }
 
 /// The environment as the agent left it to its hook.

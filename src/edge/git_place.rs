@@ -19,23 +19,18 @@ impl GitPlace {
         dir.ancestors().find_map(GitPlace::at)
     }
 
+    /// The shared folder of the repository whose work tree this is, even if git itself would not
+    /// take it for one.
+    pub fn common_of(work_tree: &Path) -> Option<PathBuf> {
+        own_of(work_tree).map(|own| shared_by(&own))
+    }
+
     pub fn at(work_tree: &Path) -> Option<GitPlace> {
-        let dot_git = work_tree.join(".git");
-        let metadata = fs::metadata(&dot_git).ok()?;
-        let own = if metadata.is_dir() {
-            dot_git
-        } else {
-            let text = read_small(&dot_git).ok()?;
-            let path = text.strip_prefix("gitdir:")?.trim();
-            normal(&work_tree.join(path))
-        };
+        let own = own_of(work_tree)?;
         if !own.join("HEAD").exists() {
             return None;
         }
-        let common = match read_small(&own.join("commondir")) {
-            Ok(path) => normal(&own.join(path.trim())),
-            Err(_) => own.clone(),
-        };
+        let common = shared_by(&own);
         let is_linked = common != own;
         let main = common
             .parent()
@@ -45,6 +40,29 @@ impl GitPlace {
             main_work_tree: main.map(Path::to_path_buf),
             common,
         })
+    }
+}
+
+/// A work tree's own git directory, whatever is in it.
+fn own_of(work_tree: &Path) -> Option<PathBuf> {
+    let dot_git = work_tree.join(".git");
+    if fs::metadata(&dot_git).ok()?.is_dir() {
+        return Some(dot_git);
+    }
+    let text = read_small(&dot_git).ok()?;
+    let path = text.strip_prefix("gitdir:")?.trim();
+    Some(normal(&work_tree.join(path)))
+}
+
+/// The directory that a git directory shares with those of other work trees.
+fn shared_by(own: &Path) -> PathBuf {
+    if let Ok(path) = read_small(&own.join("commondir")) {
+        return normal(&own.join(path.trim()));
+    }
+    match own.parent().filter(|parent| parent.ends_with("worktrees")) {
+        // A linked work tree that git has given up.
+        Some(worktrees) => worktrees.parent().unwrap_or(own).to_owned(),
+        None => own.to_owned(),
     }
 }
 

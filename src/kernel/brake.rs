@@ -93,10 +93,6 @@ fn rule_of(ruling: &Ruling) -> Rule {
 fn note_stop(run: &mut Run, snapshot: &Snapshot, ruling: &Ruling) {
     run.counters.stops = run.counters.stops.saturating_add(1);
     run.told.switched_off = ruling.row == Row::SwitchedOff;
-    if ruling.row == Row::Resting && snapshot.stop.is_interactive {
-        // This stop shows what was owed.
-        run.told.is_owed = false;
-    }
     if run.state != State::Active {
         return;
     }
@@ -184,9 +180,12 @@ fn keep(run: &mut Run, answer: &Answer, snapshot: &Snapshot) {
                 After::Stale => (State::Stale, Some(Outcome::Stale)),
                 After::Ends(outcome) => (State::Ended, Some(outcome)),
             };
-            // A headless session shows nobody what it is told.
-            if state != run.state && !snapshot.stop.is_interactive {
-                run.told.is_owed = true;
+            // A headless session shows nobody what it is told, and a line on a screen can be lost
+            // with the hook that printed it, or swallowed by an agent that called the hook itself.
+            // Whatever leaves work behind is said again, until a prompt or a session shows it.
+            if state != run.state {
+                let is_done = outcome == Some(Outcome::Complete);
+                run.told.is_owed = !is_done || !snapshot.stop.is_interactive;
             }
             run.state = state;
             run.outcome = outcome;

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use foldhash::{HashMap, HashSet};
 
 use super::moment::Moment;
+use super::ownership::Refused;
 use super::policy::Policy;
 use super::snapshot::Change;
 use super::task::{Claim, Epic, EpicTask, Stage, TaskId};
@@ -43,6 +44,8 @@ pub struct Run {
     pub roster: Option<Vec<Member>>,
     /// Tasks whose absence was reported and that nobody has accepted yet.
     pub missing: Vec<TaskId>,
+    /// Tasks whose absence was accepted; whoever reads that all is complete should know of them.
+    pub given_up: BTreeSet<TaskId>,
     pub turn: Turn,
     /// Tasks that somebody took while this run's agent was at work: in all likelihood the agent.
     pub taken: BTreeSet<TaskId>,
@@ -171,8 +174,29 @@ impl Run {
         self.streak = None;
         self.counters.blocks_idle = 0;
         self.last_event_at = now;
-        self.told.is_owed = false;
         self.turn = self.turn.next(now, None);
+    }
+
+    /// Somebody holds the run again from outside of its session. An agent may not undo what a
+    /// person stopped.
+    pub fn resume(&mut self, by: By, now: Moment) -> Result<(), Refused> {
+        if by == By::Agent && self.outcome == Some(Outcome::Paused) {
+            return Err(Refused::PausedByPerson);
+        }
+        self.wake(now);
+        if by == By::Person {
+            self.accept_scope();
+            self.note_told();
+        }
+        Ok(())
+    }
+
+    /// The run moves to another session, under the name that its agent claims tasks by.
+    pub fn move_to(&mut self, session: &str, actor: &str, now: Moment) {
+        session.clone_into(&mut self.session);
+        actor.clone_into(&mut self.actor);
+        self.wake(now);
+        self.note_told();
     }
 
     /// A person has seen that tasks are gone from the epic, and goes on.
@@ -182,6 +206,7 @@ impl Run {
         if let Some(roster) = &mut self.roster {
             roster.retain(|member| !missing.contains(&member.id));
         }
+        self.given_up.extend(missing);
     }
 
     /// A prompt begins a turn. One that somebody typed wakes a waiting run, and a person who
@@ -301,9 +326,9 @@ impl Run {
         self.told.is_owed = false;
     }
 
-    /// Whether a stop finds nothing to hold and nothing to say: not even a record is kept.
-    pub fn is_silent(&self, is_interactive: bool) -> bool {
-        self.state != State::Active && !self.owes(is_interactive)
+    /// Whether its stops are let go as they come: not even a record is kept.
+    pub fn is_at_rest(&self) -> bool {
+        self.state != State::Active
     }
 
     /// Something happened unseen, and here is a screen to show it on.

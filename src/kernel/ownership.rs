@@ -7,6 +7,8 @@ use super::moment::Moment;
 /// Somebody who wants a session held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asker<'a> {
+    /// The session that is to be held.
+    pub session: &'a str,
     /// The session that an agent asks from, whichever is to be held.
     pub inside: Option<&'a str>,
     pub by: By,
@@ -61,8 +63,14 @@ pub enum Refused {
     NotThisSession,
     /// A held session would give its own run away.
     GivenAway,
-    /// An agent would take another session's run.
+    /// An agent would take another session's run, or hold another session.
     NotAnAgents,
+    /// An agent would begin again what was ended in its session.
+    Again,
+    /// An agent would go on with what a person paused.
+    PausedByPerson,
+    /// The session has a run of its own already.
+    HasOne,
     LiveElsewhere,
 }
 
@@ -73,12 +81,16 @@ pub fn settle(
     now: Moment,
 ) -> Result<Disposition, Refused> {
     let is_active = |run: &Run| run.state == State::Active;
+    let is_own_session = asker.inside == Some(asker.session);
     match (holdings.own, holdings.elsewhere, asker.how) {
         (Some(Own::OfThisEpic(_)), _, _) if asker.by == By::Agent => Ok(Disposition::Show),
+        (_, _, _) if asker.by == By::Agent && !is_own_session => Err(Refused::NotAnAgents),
         (Some(Own::OfThisEpic(_)), _, _) => Ok(Disposition::Wake),
         (Some(Own::OfAnother(_)), _, _) if !asker.replace => Err(Refused::SecondEpic),
         (_, _, How::AtStop) if holdings.had_it => Err(Refused::NotThisSession),
         (_, Some(run), How::AtStop) if is_active(run) => Err(Refused::NotThisSession),
+        // Otherwise no limit would be one: the next run starts counting from nothing.
+        (_, None, _) if asker.by == By::Agent && holdings.had_it => Err(Refused::Again),
         (_, None, _) => Ok(Disposition::New),
         (_, Some(run), _) => {
             may_leave(run, asker.inside, asker.by)?;
@@ -91,12 +103,15 @@ pub fn settle(
     }
 }
 
-/// Whether somebody may move a run, by force, to `session`.
-pub fn may_adopt(run: &Run, session: &str, inside: Option<&str>, by: By) -> Result<(), Refused> {
-    if run.session == session {
-        return Ok(());
+/// Whether somebody may move a run, by force, to the session of `asker`, which has `own`.
+pub fn may_adopt(run: &Run, asker: &Asker<'_>, own: Option<&Run>) -> Result<(), Refused> {
+    if run.session != asker.session {
+        may_leave(run, asker.inside, asker.by)?;
     }
-    may_leave(run, inside, by)
+    match own {
+        Some(own) if own.id != run.id && !own.is_over() => Err(Refused::HasOne),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Whether a run may leave its session: a person may move it, an agent may not.
@@ -119,10 +134,21 @@ pub enum Launch {
     Over,
 }
 
+/// A session that is seen with a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen<'a> {
+    pub session: &'a str,
+    /// The session whose environment the hook has.
+    pub inside: Option<&'a str>,
+}
+
 /// Whose a launch is. `bound` is the session that was first seen with it.
-pub fn launched(run: &Run, session: &str, bound: Option<&str>, now: Moment) -> Launch {
+pub fn launched(run: &Run, seen: Seen<'_>, bound: Option<&str>, now: Moment) -> Launch {
+    let session = seen.session;
     match bound {
         _ if run.is_over() => Launch::Over,
+        // No session's own hook: somebody inside of another one has called it.
+        None if seen.inside.is_some_and(|inside| inside != session) => Launch::Child,
         Some(bound) if bound != session => Launch::Child,
         Some(_) => Launch::Owner,
         // The owner itself is at work; whoever else has the value is its child.

@@ -214,9 +214,15 @@ fn an_agent_that_needs_a_person_is_let_go_and_waits() {
         .allows("needs_human");
     assert!(told.contains("The API key is missing. Answer"), "{told}");
     assert_eq!(scene.run().state.name(), "waiting");
-    scene.stop().allows_untraced("resting");
-    // What a person types wakes it.
-    scene.prompt("p9", "here is the key").is_silent();
+    // A stop says it again each time: an agent may have called its hook itself.
+    let records = scene.records().len();
+    for _ in 0..2 {
+        scene.stop().tells_of("resting", "is waiting (needs_human)");
+    }
+    assert_eq!(scene.records().len(), records);
+    // What a person types wakes it, and is the last to hear of it.
+    let told = scene.prompt("p9", "here is the key").tells();
+    assert!(told.contains("was waiting (needs_human)"), "{told}");
     scene.write("key.txt", "k");
     scene
         .stop()
@@ -271,15 +277,18 @@ fn a_task_that_vanishes_is_asked_for_once_and_then_a_persons_affair() {
     let told = scene.stop().allows("needs_human");
     assert!(told.contains("bd-x7y8.2"), "{told}");
     // The person goes on without it.
-    scene
-        .prompt("p2", "fine, that one was obsolete")
-        .is_silent();
+    scene.prompt("p2", "fine, that one was obsolete").tells();
     scene.write("x", "y");
     scene.commit_all("x");
-    scene
+    let told = scene
         .stop()
         .set("prompt_id", json!("p2"))
         .allows("complete");
+    // Whoever did not type that prompt learns of it here.
+    assert!(
+        told.contains("without bd-x7y8.2, which left the epic"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -12,3 +12,4 @@ mod prompts;
 mod scene;
 mod sessions;
 mod state;
+mod tampering;

@@ -236,12 +236,12 @@ fn abort_from_inside_is_obeyed_and_told() {
         .done();
     assert_eq!(done.status, 0);
     assert_eq!(scene.run().outcome.unwrap().name(), "abandoned");
-    let told = scene
-        .stop()
-        .env("CLAUDE_CODE_ENTRYPOINT", "cli")
-        .done()
-        .tells();
+    for _ in 0..2 {
+        scene.stop().tells_of("resting", "the agent aborted it");
+    }
+    let told = scene.prompt("p2", "what happened?").tells();
     assert!(told.contains("the agent aborted it"), "{told}");
+    scene.prompt("p3", "I see").is_silent();
     scene.stop().allows_untraced("idle");
 }
 
@@ -254,11 +254,10 @@ fn pause_from_inside_is_the_agents_and_told() {
         .env("CLAUDE_CODE_SESSION_ID", SESSION)
         .done();
     assert_eq!(scene.run().outcome.unwrap().name(), "paused_by_agent");
-    let told = scene
-        .stop()
-        .env("CLAUDE_CODE_ENTRYPOINT", "cli")
-        .done()
-        .tells();
+    for _ in 0..2 {
+        scene.stop().tells_of("resting", "the agent paused it");
+    }
+    let told = scene.prompt("p2", "what happened?").tells();
     assert!(told.contains("the agent paused it"), "{told}");
     scene.stop().allows_untraced("resting");
 }
@@ -283,6 +282,7 @@ fn an_epic_on_the_hook_line_arms_at_the_first_stop_and_only_once() {
     scene.commit_all("done");
     scene.stop().arg("--epic").arg(EPIC).allows("complete");
     scene.set_status(1, "open");
+    scene.commit_all("again");
     // This session had its run.
     scene.stop().arg("--epic").arg(EPIC).allows_untraced("idle");
     // Another one may have its own, but not while that is active.
@@ -390,7 +390,7 @@ fn a_held_session_cannot_give_its_run_away() {
         .beadlock(&["start", EPIC, "--session", "ghost"])
         .env("CLAUDE_CODE_SESSION_ID", SESSION)
         .done()
-        .fails(1, "cannot give its own run");
+        .fails(1, "cannot take the run");
 }
 
 #[test]
@@ -491,9 +491,12 @@ fn another_agent_loosens_nothing_and_what_it_replaces_is_told() {
         .allows("needs_human");
     let take = ["start", EPIC, "--session", "child"];
     child(&take).fails(1, "an agent cannot take the run");
-    scene.prompt("p2", "go on").is_silent();
+    scene.prompt("p2", "go on").tells();
     let replace = ["start", "bd-other", "--session", SESSION, "--replace"];
-    assert_eq!(child(&replace).status, 0);
+    child(&replace).fails(1, "cannot have session");
+    let call = scene.beadlock(&replace);
+    let done = call.env("CLAUDE_CODE_SESSION_ID", SESSION).done();
+    assert_eq!(done.status, 0, "{done:?}");
     let outcomes: Vec<_> = scene
         .runs()
         .iter()

@@ -35,6 +35,7 @@ pub fn run(policy: &Policy) -> Run {
         seen: Vec::new(),
         roster: None,
         missing: Vec::new(),
+        given_up: BTreeSet::new(),
         turn: Turn::begun(NOW.plus_millis(-10 * MINUTE), None),
         taken: BTreeSet::new(),
         background: BTreeSet::new(),

@@ -1,13 +1,14 @@
 //! Whose stop it is: the run that the session owns, found in the store that has its mark, or
 //! bound or armed now. The rules are `kernel::ownership`'s; here they are carried out.
 
-use crate::arm::{self, Armed, Wish};
+use crate::arm::{self, Wish};
 use crate::cli::ambient::{actor, now, sources};
-use crate::edge::agent::{Ambient, Event};
+use crate::edge::agent::{Agent, Ambient, Claude, Event};
 use crate::edge::store::{Error, Kept, Store, StoreDir, Writer};
 use crate::kernel::ledger::By;
-use crate::kernel::ownership::{How, Launch, launched};
-use crate::kernel::snapshot::Fault;
+use crate::kernel::ownership::{How, Launch, Seen, launched};
+use crate::kernel::snapshot::{Fault, Sensor};
+use crate::survey;
 
 pub enum Owned {
     /// Nobody's that we know of.
@@ -16,17 +17,32 @@ pub enum Owned {
     Refused(String),
     /// There is a run, but the store cannot say which.
     Broken(Fault),
-    Run(Box<(Store, Kept)>),
+    Run(Box<OwnRun>),
+}
+
+pub struct OwnRun {
+    pub store: Store,
+    pub kept: Kept,
+    /// What the person should know of a run that begins with this stop.
+    pub news: Vec<String>,
 }
 
 impl From<Result<Option<(Store, Kept)>, Error>> for Owned {
     fn from(found: Result<Option<(Store, Kept)>, Error>) -> Owned {
         match found {
-            Ok(Some(owned)) => Owned::Run(Box::new(owned)),
+            Ok(Some((store, kept))) => Owned::Run(Box::new(OwnRun {
+                store,
+                kept,
+                news: Vec::new(),
+            })),
             Ok(None) => Owned::Nothing,
-            Err(error) => Owned::Broken(Fault::new("store", error.to_string())),
+            Err(error) => broken(&error),
         }
     }
+}
+
+fn broken(error: &dyn std::error::Error) -> Owned {
+    Owned::Broken(survey::fault(Sensor::Run, error))
 }
 
 /// The run of the event's session. A session without a mark costs a few `stat`s, unless its
@@ -36,17 +52,26 @@ pub fn owned_run(epic: Option<&str>, event: &Event, ambient: &Ambient) -> Owned 
         return Owned::Nothing;
     };
     let launch = ambient.variable("BEADLOCK_RUN");
-    if let Some(dir) = StoreDir::of_session(session, &event.dirs) {
-        return marked_run(&dir, session, launch).map(Some).into();
-    }
-    match (launch, epic) {
-        (Some(launch), _) => launched_run(launch, session, event).into(),
-        (None, Some(epic)) => armed_run(epic, session, event, ambient),
-        (None, None) => Owned::Nothing,
+    let inside = Claude.session_inside(ambient);
+    let seen = Seen {
+        session,
+        inside: inside.as_deref(),
+    };
+    match (StoreDir::of_session(session, &event.dirs), launch, epic) {
+        (Err(error), _, _) => broken(&error),
+        (Ok(Some(dir)), launch, _) => marked_run(&dir, seen, launch).map(Some).into(),
+        (Ok(None), Some(launch), _) => launched_run(launch, seen, event).into(),
+        (Ok(None), None, Some(epic)) => armed_run(epic, session, event, ambient),
+        (Ok(None), None, None) => Owned::Nothing,
     }
 }
 
-fn marked_run(dir: &StoreDir, session: &str, launch: Option<&str>) -> Result<(Store, Kept), Error> {
+fn marked_run(
+    dir: &StoreDir,
+    seen: Seen<'_>,
+    launch: Option<&str>,
+) -> Result<(Store, Kept), Error> {
+    let session = seen.session;
     let mut store = Store::open(dir)?;
     let Some(kept) = store.run_of_session(session)? else {
         return Err(Error::NoRun {
@@ -58,23 +83,32 @@ fn marked_run(dir: &StoreDir, session: &str, launch: Option<&str>) -> Result<(St
         return Ok((store, kept));
     };
     // The owner is seen with it: whoever else has it inherited it.
-    let bound = store.write(|writer| bind(writer, launch, kept, session))?;
+    let bound = store.write(|writer| bind(writer, launch, kept, seen))?;
     Ok((store, bound.kept))
 }
 
 /// `BEADLOCK_RUN=RUN/LAUNCH`: the run is the first session's that is seen with it.
 fn launched_run(
     launch: &str,
-    session: &str,
+    seen: Seen<'_>,
     event: &Event,
 ) -> Result<Option<(Store, Kept)>, Error> {
-    let Some(dir) = StoreDir::nearest(&event.dirs) else {
+    let Some(dir) = StoreDir::nearest(&event.dirs)? else {
         return Ok(None);
     };
     let mut store = Store::open(&dir)?;
     let run = run_named_by(launch);
     let bound = store.write(|writer| match writer.run(run)? {
-        Some(kept) => bind(writer, launch, kept, session),
+        Some(kept) => {
+            let bound = bind(writer, launch, kept, seen)?;
+            if bound.launch == Launch::Owner {
+                dir.mark(seen.session).map_err(|error| Error::Unreadable {
+                    path: dir.path().to_owned(),
+                    what: error.to_string(),
+                })?;
+            }
+            Ok(bound)
+        }
         None => Err(Error::NoRun {
             path: dir.database(),
             what: format!("`{run}`"),
@@ -83,12 +117,8 @@ fn launched_run(
     if bound.launch != Launch::Owner {
         return Ok(None);
     }
-    dir.mark(session).map_err(|error| Error::Unreadable {
-        path: dir.path().to_owned(),
-        what: error.to_string(),
-    })?;
     if let Some(former) = bound.former {
-        dir.unmark(&former);
+        store.unmark_unless_held(&former);
     }
     Ok(Some((store, bound.kept)))
 }
@@ -101,10 +131,11 @@ struct Bound {
     former: Option<String>,
 }
 
-fn bind(writer: &Writer<'_>, launch: &str, mut kept: Kept, session: &str) -> Result<Bound, Error> {
+fn bind(writer: &Writer<'_>, launch: &str, mut kept: Kept, seen: Seen<'_>) -> Result<Bound, Error> {
     let now = now();
+    let session = seen.session;
     let bound = writer.bound(launch)?;
-    let whose = launched(&kept.run, session, bound.as_deref(), now);
+    let whose = launched(&kept.run, seen, bound.as_deref(), now);
     let is_new = bound.is_none();
     let mut former = None;
     match whose {
@@ -130,17 +161,40 @@ fn run_named_by(launch: &str) -> &str {
 
 /// `--epic`: the session's run is armed now, if it never had one.
 fn armed_run(epic: &str, session: &str, event: &Event, ambient: &Ambient) -> Owned {
-    let Some(wish) = wish(epic, session, How::AtStop, event, ambient) else {
-        return Owned::Nothing;
+    let refused = |what: &dyn std::fmt::Display| {
+        Owned::Refused(format!(
+            "Beadlock guards nothing here: {what} (asked for by `hook stop --epic`)."
+        ))
     };
+    let Some(wish) = wish(epic, session, How::AtStop, event, ambient) else {
+        return refused(&"the session's directory does not exist any more");
+    };
+    match had_it(epic, session, event) {
+        Ok(false) => {}
+        // Settled without a look at the tracker.
+        Ok(true) => return Owned::Nothing,
+        Err(error) => return broken(&error),
+    }
     match arm::arm(&wish) {
-        Ok(Armed { kept, store, .. }) => {
-            Store::open(&store).map(|store| Some((store, kept))).into()
-        }
+        Ok(armed) => match Store::open(&armed.store) {
+            Ok(store) => Owned::Run(Box::new(OwnRun {
+                store,
+                kept: armed.kept,
+                news: armed.warnings,
+            })),
+            Err(error) => broken(&error),
+        },
         Err(arm::Error::NotThisSession { .. }) => Owned::Nothing,
-        Err(error) => Owned::Refused(format!(
-            "Beadlock guards nothing here: {error}. The hook's own line names the epic."
-        )),
+        Err(error @ (arm::Error::Store(_) | arm::Error::Mark { .. })) => broken(&error),
+        Err(error) => refused(&error),
+    }
+}
+
+/// Whether the session ever had a run of the epic.
+fn had_it(epic: &str, session: &str, event: &Event) -> Result<bool, Error> {
+    match StoreDir::nearest(&event.dirs)? {
+        None => Ok(false),
+        Some(dir) => Store::open(&dir)?.write(|writer| writer.ever_ran(session, epic)),
     }
 }
 

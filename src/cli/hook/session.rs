@@ -5,67 +5,55 @@ use super::Reply;
 use crate::cli::ambient::now;
 use crate::edge::agent::{Answer, Began, Event};
 use crate::edge::store::{Error, Kept, Store, StoreDir};
-use crate::kernel::ledger::State;
+use crate::kernel::ledger::{Run, State};
 use crate::render::{self, Reader};
-
-/// How many runs one line each is spent on.
-const LINES_MAX: usize = 3;
 
 /// A session begins: its own constant prompt if it goes on with an old context, and a line about
 /// every run that changed unseen.
 pub fn started(event: &Event) -> Reply {
-    let Some(dir) = StoreDir::nearest(&event.dirs) else {
-        return Reply::silence();
-    };
-    match greet(&dir, event) {
+    match StoreDir::nearest(&event.dirs).and_then(|dir| match dir {
+        None => Ok(Reply::silence()),
+        Some(dir) => greet(&dir, event),
+    }) {
         Ok(reply) => reply,
-        Err(error) => Reply::aside(format!("beadlock: {error}")),
+        Err(error) => super::told(format!("Beadlock: {error}."), event),
     }
 }
 
 fn greet(dir: &StoreDir, event: &Event) -> Result<Reply, Error> {
     let mut store = Store::open(dir)?;
-    let runs = store.runs()?;
-    let owed: Vec<&Kept> = runs
-        .iter()
-        .filter(|kept| kept.run.told.is_owed)
-        .take(LINES_MAX)
-        .collect();
-    let tell = (!owed.is_empty()).then(|| {
-        let line = |kept: &&Kept| {
-            let is_own = Some(&kept.run.session) == event.session.as_ref();
-            let reader = if is_own {
-                Reader::OwnSession
-            } else {
-                Reader::Elsewhere
-            };
-            render::owed(&kept.run, reader)
-        };
-        let lines: Vec<String> = owed.iter().map(line).collect();
-        lines.join("\n")
-    });
-    if event.stop.is_interactive && !owed.is_empty() {
-        store.write(|writer| -> Result<(), Error> {
-            for kept in &owed {
-                if let Some(mut newest) = writer.run(&kept.run.id)? {
-                    newest.run.note_told();
-                    writer.save(&newest.run)?;
-                }
-            }
-            Ok(())
-        })?;
+    let own = match &event.session {
+        Some(session) => own_run(&mut store, session)?,
+        None => None,
+    };
+    let owed = store.owed(None)?;
+    let mut lines: Vec<String> = Vec::new();
+    if let Some(own) = own.as_ref().filter(|own| own.was_unmarked) {
+        lines.push(render::found_again(&own.run));
     }
-    let own = runs
-        .iter()
-        .find(|kept| Some(&kept.run.session) == event.session.as_ref());
-    let goes_on = |kept: &&Kept| match kept.run.state {
+    let reader = |kept: &Kept| {
+        if Some(&kept.run.session) == event.session.as_ref() {
+            Reader::OwnSession
+        } else {
+            Reader::Elsewhere
+        }
+    };
+    lines.extend(
+        owed.iter()
+            .map(|kept| render::owed(&kept.run, reader(kept))),
+    );
+    if event.stop.is_interactive {
+        store.note_told(&owed)?;
+    }
+    let tell = (!lines.is_empty()).then(|| lines.join("\n"));
+    let goes_on = |run: &Run| match run.state {
         State::Active | State::Waiting => event.began == Some(Began::Continued),
         State::Stale | State::Paused | State::Ended => false,
     };
-    Ok(match (own.filter(goes_on), tell) {
-        (Some(kept), tell) => Reply {
+    Ok(match (own.map(|own| own.run).filter(goes_on), tell) {
+        (Some(run), tell) => Reply {
             answer: Answer::Context {
-                context: kept.run.prompt.clone(),
+                context: run.prompt,
                 tell,
             },
             aside: None,
@@ -75,16 +63,57 @@ fn greet(dir: &StoreDir, event: &Event) -> Result<Reply, Error> {
     })
 }
 
+/// A session's run, and whether its mark had to be set again.
+struct OwnRun {
+    run: Run,
+    was_unmarked: bool,
+}
+
+/// The session's run as the store has it. A live one without a mark is marked again: its stops
+/// would pass without a word.
+fn own_run(store: &mut Store, session: &str) -> Result<Option<OwnRun>, Error> {
+    let Some(kept) = store.run_of_session(session)? else {
+        return Ok(None);
+    };
+    let was_unmarked = !kept.run.is_over() && !store.dir().is_marked(session)?;
+    if was_unmarked {
+        store
+            .dir()
+            .mark(session)
+            .map_err(|error| Error::Unreadable {
+                path: store.dir().path().to_owned(),
+                what: error.to_string(),
+            })?;
+    }
+    Ok(Some(OwnRun {
+        run: kept.run,
+        was_unmarked,
+    }))
+}
+
+/// The store that knows the session: by its mark, or by a live run whose mark is gone. Says too
+/// if the mark had to be set again.
+pub fn store_of(session: &str, event: &Event) -> Result<Option<(StoreDir, Option<Run>)>, Error> {
+    if let Some(dir) = StoreDir::of_session(session, &event.dirs)? {
+        return Ok(Some((dir, None)));
+    }
+    let Some(dir) = StoreDir::nearest(&event.dirs)? else {
+        return Ok(None);
+    };
+    let found = own_run(&mut Store::open(&dir)?, session)?;
+    let found = found.filter(|found| found.was_unmarked);
+    Ok(found.map(|found| (dir, Some(found.run))))
+}
+
 /// A session is over, or its turn died: an active run waits for somebody to go on with it.
 pub fn ended(event: &Event) -> Reply {
-    let Some(session) = &event.session else {
+    // A payload that cannot be read ends nobody's session.
+    let (Some(session), None) = (&event.session, &event.fault) else {
         return Reply::silence();
     };
-    let Some(dir) = StoreDir::of_session(session, &event.dirs) else {
-        return Reply::silence();
-    };
-    let left = Store::open(&dir).and_then(|mut store| {
-        store.write(|writer| {
+    let left = store_of(session, event).and_then(|found| match found {
+        None => Ok(None),
+        Some((dir, _)) => Store::open(&dir)?.write(|writer| {
             let kept = writer.run_of_session(session)?;
             let Some(mut kept) = kept.filter(|kept| kept.run.state == State::Active) else {
                 return Ok(None);
@@ -92,7 +121,7 @@ pub fn ended(event: &Event) -> Reply {
             kept.run.session_over(now());
             writer.save(&kept.run)?;
             Ok(Some(kept.run))
-        })
+        }),
     });
     match left {
         Ok(None) => Reply::silence(),

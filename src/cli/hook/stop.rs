@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Reply;
 use super::owner::{Owned, owned_run};
+use super::{Reply, told};
 use crate::cli::ambient::{now, sources};
 use crate::cli::status::counts_json;
 use crate::edge::agent::{Ambient, Answer, Event};
@@ -26,12 +26,13 @@ pub fn respond(epic: Option<&str>, event: &Event, ambient: &Ambient) -> Reply {
     let deadline = Instant::now() + Duration::from_secs(survey::HOOK_SECONDS_MAX);
     let mut snapshot = Snapshot::of(event.stop.clone(), now());
     snapshot.is_disabled = is_disabled(ambient);
+    let mut news: Vec<String> = Vec::new();
     for _ in 0..ATTEMPTS_MAX {
         if wanted(&snapshot, &Policy::default()) != [Sensor::Run] {
             // Nobody's business, whoever has a run.
             return reply_without_run(&snapshot, event);
         }
-        let (mut store, kept) = match owned_run(epic, event, ambient) {
+        let owned = match owned_run(epic, event, ambient) {
             Owned::Refused(what) => return told(what, event),
             Owned::Nothing => {
                 snapshot.run = Reading::Known(None);
@@ -43,6 +44,8 @@ pub fn respond(epic: Option<&str>, event: &Event, ambient: &Ambient) -> Reply {
             }
             Owned::Run(owned) => *owned,
         };
+        news.extend(owned.news);
+        let (mut store, kept) = (owned.store, owned.kept);
         snapshot.baseline = baseline(&mut store, &kept.run);
         snapshot.run = Reading::Known(Some(kept.run.clone()));
         let case = Case {
@@ -52,7 +55,11 @@ pub fn respond(epic: Option<&str>, event: &Event, ambient: &Ambient) -> Reply {
             deadline,
         };
         if let Some(settled) = case.settle(&mut store, &mut snapshot) {
-            return case.reply(&mut store, &snapshot, settled);
+            let mut reply = case.reply(&mut store, &snapshot, settled);
+            if !news.is_empty() {
+                reply.tell_also(&format!("Beadlock: mind that {}.", news.join("; ")));
+            }
+            return reply;
         }
         // The session has another run by now, or none: nothing that was read is of use.
         snapshot = Snapshot::of(event.stop.clone(), now());
@@ -76,22 +83,17 @@ fn reply_without_run(snapshot: &Snapshot, event: &Event) -> Reply {
     }
 }
 
-/// What became of earlier runs of this session, where nobody was told yet.
-fn owed_lines(store: &mut Store, run: &Run) -> Result<Vec<String>, Error> {
-    let owed = store.owed_beside(run)?;
-    if owed.is_empty() {
-        return Ok(Vec::new());
-    }
-    store.write(|writer| {
-        for kept in &owed {
-            let mut told = kept.run.clone();
-            told.note_told();
-            writer.save(&told)?;
-        }
-        Ok(())
-    })?;
+/// What became of this session's runs, where no prompt or session has shown it yet. A stop says
+/// it again each time: an agent can call its hook itself, and would be the only one to read it.
+fn owed_lines(store: &mut Store, run: &Run, verdict: &Verdict) -> Vec<String> {
+    let is_news = verdict.row != Row::Resting;
+    let owed = store.owed(Some(&run.session)).unwrap_or_default();
     let line = |kept: &Kept| render::owed(&kept.run, Reader::OwnSession);
-    Ok(owed.iter().map(line).collect())
+    owed.iter()
+        // The verdict's own line has just said it.
+        .filter(|kept| !(is_news && kept.run.id == run.id))
+        .map(line)
+        .collect()
 }
 
 fn edges(store: &mut Store, site: &Site, event: &Event, ambient: &Ambient) -> Edges {
@@ -146,11 +148,16 @@ impl Case<'_> {
         for attempt in 1..=ATTEMPTS_MAX {
             let policy = policy_of(snapshot);
             survey::survey(&self.edges, snapshot, &policy, self.deadline);
-            if self.is_silent(snapshot) {
-                return Some(self.settled(decide(snapshot)));
+            if is_at_rest(snapshot) {
+                let verdict = decide(snapshot);
+                return Some(Settled {
+                    verdict,
+                    text: None,
+                });
             }
+            let draft = self.worded(decide(snapshot));
             let is_last = attempt == ATTEMPTS_MAX;
-            match store.write(|writer| self.record_verdict(writer, snapshot, is_last)) {
+            match store.write(|writer| self.record_verdict(writer, snapshot, &draft, is_last)) {
                 Ok(Attempt::Done(settled)) => return Some(*settled),
                 Ok(Attempt::WantsMore) => {}
                 Ok(Attempt::Moved) => return None,
@@ -165,6 +172,7 @@ impl Case<'_> {
         &self,
         writer: &Writer<'_>,
         snapshot: &mut Snapshot,
+        draft: &Settled,
         is_last: bool,
     ) -> Result<Attempt, Error> {
         let newest = writer.newest_of_session(&self.kept.run.session, self.kept)?;
@@ -176,7 +184,7 @@ impl Case<'_> {
         if !is_last && !wanted(snapshot, &policy_of(snapshot)).is_empty() {
             return Ok(Attempt::WantsMore);
         }
-        let settled = self.settled(decide(snapshot));
+        let settled = self.worded_like(draft, decide(snapshot));
         if let Some(memory) = self.edges.tasks.news() {
             writer.remember(&self.kept.site, memory)?;
         }
@@ -189,36 +197,47 @@ impl Case<'_> {
     }
 
     fn unrecorded(&self, snapshot: &Snapshot, what: &str) -> Settled {
-        self.settled(decide(snapshot).unrecorded(Fault::new("store", what)))
+        self.worded(decide(snapshot).unrecorded(Fault::new(Sensor::Run.name(), what)))
     }
 
-    fn settled(&self, verdict: Verdict) -> Settled {
+    /// The verdict with what a held agent reads, by the project's own template where it has one.
+    fn worded(&self, verdict: Verdict) -> Settled {
         let run = verdict.run.as_ref().unwrap_or(&self.kept.run);
         let text = match &verdict.answer {
             verdict::Answer::Block(block) => {
-                Some(render::block(block, run, &self.kept.site.prompts))
+                Some(render::block(block, run, Some(&self.kept.site.prompts)))
             }
             verdict::Answer::Allow(_) => None,
         };
         Settled { verdict, text }
     }
 
-    /// A run that is not held, and owes nobody a word, is left as it is: not even a write.
-    fn is_silent(&self, snapshot: &Snapshot) -> bool {
-        let run = snapshot.run.known().and_then(Option::as_ref);
-        run.is_some_and(|run| run.is_silent(self.event.stop.is_interactive))
-            && decide(snapshot).row == Row::Resting
+    /// The same under the store's lock, where nobody may wait for a template: if another stop
+    /// came between, the built-in one says it.
+    fn worded_like(&self, draft: &Settled, verdict: Verdict) -> Settled {
+        let cycles = |verdict: &Verdict| verdict.run.as_ref().map(|run| run.counters.cycles);
+        let is_as_drafted =
+            verdict.answer == draft.verdict.answer && cycles(&verdict) == cycles(&draft.verdict);
+        let run = verdict.run.as_ref().unwrap_or(&self.kept.run);
+        let text = match &verdict.answer {
+            verdict::Answer::Block(_) if is_as_drafted => draft.text.clone(),
+            verdict::Answer::Block(block) => Some(render::block(block, run, None)),
+            verdict::Answer::Allow(_) => None,
+        };
+        Settled { verdict, text }
     }
 
     fn reply(&self, store: &mut Store, snapshot: &Snapshot, settled: Settled) -> Reply {
         let (event, before) = (self.event, &self.kept.run);
         let is_interactive = event.stop.is_interactive;
-        if let Some(run) = &settled.verdict.run
-            && run.is_over()
-            && !run.owes(is_interactive)
-        {
-            store.dir().unmark(&run.session);
+        if settled.verdict.run.as_ref().is_some_and(Run::is_over) {
+            store.unmark_unless_held(&before.session);
         }
+        let owed = if is_interactive {
+            owed_lines(store, before, &settled.verdict)
+        } else {
+            Vec::new()
+        };
         let mut reply = reply(&settled.verdict, settled.text, Some(before), event);
         if let Some(fault) = snapshot.enabled.fault()
             && before.state == State::Active
@@ -226,14 +245,17 @@ impl Case<'_> {
             let what = "the run keeps the settings it was started with";
             reply.tell_also(&format!("Beadlock: {}; {what}.", fault.what));
         }
-        if is_interactive
-            && let Ok(lines) = owed_lines(store, before)
-            && !lines.is_empty()
-        {
-            reply.tell_also(&lines.join("\n"));
+        if !owed.is_empty() {
+            reply.tell_also(&owed.join("\n"));
         }
         reply
     }
+}
+
+/// A run that is not held is left as it is: not even a write.
+fn is_at_rest(snapshot: &Snapshot) -> bool {
+    let run = snapshot.run.known().and_then(Option::as_ref);
+    run.is_some_and(Run::is_at_rest) && decide(snapshot).row == Row::Resting
 }
 
 fn policy_of(snapshot: &Snapshot) -> Policy {
@@ -311,19 +333,7 @@ fn reply(verdict: &Verdict, text: Option<Rendered>, before: Option<&Run>, event:
         // Only a run's own stop is ever held, and that has words.
         (verdict::Answer::Block(_), None) => Reply::silence(),
         (verdict::Answer::Allow(allow), _) => {
-            let is_interactive = event.stop.is_interactive;
-            let owed = || before.filter(|run| run.owes(is_interactive));
-            let line = render::allow(allow, run);
-            let line = line.or_else(|| owed().map(|run| render::owed(run, Reader::OwnSession)));
-            line.map_or_else(Reply::silence, |line| told(line, event))
+            render::allow(allow, run).map_or_else(Reply::silence, |line| told(line, event))
         }
-    }
-}
-
-/// For the person: on the screen where there is one, and on stderr where there is none.
-fn told(text: String, event: &Event) -> Reply {
-    Reply {
-        aside: (!event.stop.is_interactive).then(|| text.clone()),
-        answer: Answer::Tell(text),
     }
 }

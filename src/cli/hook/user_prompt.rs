@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::Reply;
 use super::owner::wish;
+use super::session::store_of;
 use crate::arm;
 use crate::cli::ambient::{now, sources};
 use crate::cli::report::Refusal;
@@ -29,13 +30,25 @@ pub fn respond(event: &Event, ambient: &Ambient) -> Reply {
         let arguments = typed.arguments.as_deref().unwrap_or_default();
         return run_tasks(arguments, session, event, ambient);
     }
-    let Some(dir) = StoreDir::of_session(session, &event.dirs) else {
-        return Reply::silence();
-    };
-    match note(&dir, session, typed.kind, event, ambient) {
+    let noted = store_of(session, event).and_then(|found| match found {
+        None => Ok(Reply::silence()),
+        Some((dir, unmarked)) => {
+            let mut reply = note(&dir, typed.kind, event, ambient)?;
+            if let Some(run) = unmarked {
+                reply.tell_also(&render::found_again(&run));
+            }
+            Ok(reply)
+        }
+    });
+    match noted {
         Ok(reply) => reply,
-        // The next stop finds the same store and says what is wrong with it.
-        Err(error) => Reply::aside(format!("beadlock: {error}")),
+        // Whatever was waiting still waits, and the next stop would be let go without a word.
+        Err(error) => super::told(
+            format!(
+                "Beadlock could not note your prompt: {error}. A run that waits was not woken; type again, or `beadlock resume`."
+            ),
+            event,
+        ),
     }
 }
 
@@ -84,34 +97,59 @@ fn run_tasks(arguments: &str, session: &str, event: &Event, ambient: &Ambient) -
 
 fn note(
     dir: &StoreDir,
-    session: &str,
     kind: PromptKind,
     event: &Event,
     ambient: &Ambient,
 ) -> Result<Reply, Error> {
+    let Some(session) = &event.session else {
+        return Ok(Reply::silence());
+    };
     let mut store = Store::open(dir)?;
     let Some(kept) = store.run_of_session(session)? else {
         return Ok(Reply::silence());
     };
-    if !kept.run.is_listening() {
-        return Ok(Reply::silence());
-    }
-    let asked = Asked {
-        id: event.stop.prompt.clone(),
-        kind,
-        is_interactive: event.stop.is_interactive,
-        before: before(&mut store, &kept, kind, event, ambient),
+    let is_seen = kind.is_typed() && event.stop.is_interactive;
+    let owed = if is_seen {
+        store.owed(Some(session))?
+    } else {
+        Vec::new()
     };
-    let before = kept.run;
-    let reader = store.write(|writer| -> Result<Reader, Error> {
+    let mut reader = Reader::OwnSession;
+    if kept.run.is_listening() {
+        let asked = Asked {
+            id: event.stop.prompt.clone(),
+            kind,
+            is_interactive: event.stop.is_interactive,
+            before: before(&mut store, &kept, kind, event, ambient),
+        };
+        reader = noted(&mut store, session, asked)?;
+    }
+    store.note_told(&owed)?;
+    let mut lines: Vec<String> = Vec::new();
+    for told in &owed {
+        let is_this = told.run.id == kept.run.id;
+        let reader = if is_this { reader } else { Reader::OwnSession };
+        lines.push(render::owed(&told.run, reader));
+    }
+    let is_told = owed.iter().any(|told| told.run.id == kept.run.id);
+    if is_seen && !is_told {
+        lines.extend(cut_line(&kept.run));
+    }
+    Ok(if lines.is_empty() {
+        Reply::silence()
+    } else {
+        Reply::tell(lines.join("\n"))
+    })
+}
+
+/// Begins a turn of the session's newest run; says whether the prompt has woken it.
+fn noted(store: &mut Store, session: &str, asked: Asked) -> Result<Reader, Error> {
+    store.write(|writer| {
         let Some(mut newest) = writer.run_of_session(session)? else {
             return Ok(Reader::OwnSession);
         };
         let was_awake = newest.run.state == State::Active;
         newest.run.prompted(asked, now());
-        if event.stop.is_interactive {
-            newest.run.note_told();
-        }
         writer.save(&newest.run)?;
         let is_awake = newest.run.state == State::Active;
         Ok(if is_awake && !was_awake {
@@ -119,27 +157,19 @@ fn note(
         } else {
             Reader::OwnSession
         })
-    })?;
-    Ok(match line(&before, reader, event) {
-        Some(text) => Reply::tell(text),
-        None => Reply::silence(),
     })
 }
 
-/// What the person did not see yet.
-fn line(before: &Run, reader: Reader, event: &Event) -> Option<String> {
-    if !event.stop.is_interactive {
-        None
-    } else if before.told.is_owed {
-        Some(render::owed(before, reader))
-    } else if before.state == State::Active && before.turn.blocks >= AGENT_BLOCKS_MAX {
-        Some(format!(
-            "Beadlock: the last turn ended by the agent's own cap after {} blocks in a row, not by Beadlock. {} is still open.",
+/// The turn before was blocked to the agent's own limit. Whether that ended it, or somebody did,
+/// cannot be told.
+fn cut_line(before: &Run) -> Option<String> {
+    let is_cut = before.state == State::Active && before.turn.blocks >= AGENT_BLOCKS_MAX;
+    is_cut.then(|| {
+        format!(
+            "Beadlock: the last turn ended although its last {} stops were held, by the agent's own cap or by hand. {} is still open.",
             before.turn.blocks, before.epic
-        ))
-    } else {
-        None
-    }
+        )
+    })
 }
 
 /// What the work looks like now, if a stop of this turn may ask whether it moved.

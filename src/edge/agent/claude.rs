@@ -17,6 +17,16 @@ const LABEL_CHARS_MAX: usize = 80;
 /// Background work beyond this is not told apart; nobody has so much of it.
 const BACKGROUND_MAX: usize = 64;
 const BACKGROUND_ID_CHARS_MAX: usize = 128;
+/// What Claude Code leaves in the environment of everything that it starts.
+const ENVIRONMENT: [&str; 5] = [
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "AI_AGENT",
+];
+/// By these other agents that read Claude Code's settings name their own sessions and turns.
+const FOREIGN: [&str; 4] = ["conversation_id", "generation_id", "sessionId", "turn_id"];
 const NOTIFICATION: &str = "<task-notification>";
 const RUN_TASKS: &str = "run-tasks";
 
@@ -72,6 +82,12 @@ impl Agent for Claude {
             .variable("CLAUDE_CODE_SESSION_ID")
             .map(str::to_owned)
     }
+
+    fn is_around(&self, ambient: &Ambient) -> bool {
+        ENVIRONMENT
+            .iter()
+            .any(|name| ambient.variable(name).is_some())
+    }
 }
 
 #[derive(Default, Serialize)]
@@ -110,13 +126,19 @@ impl Fields {
 }
 
 fn event(fields: &Fields, ambient: &Ambient, fault: Option<String>) -> Event {
-    let from_environment = || Claude.session_inside(ambient);
-    // Without a readable payload the environment still names the session, so that a broken pipe
-    // does not let an agent go.
-    let session = fields
-        .text("session_id")
-        .map(str::to_owned)
-        .or_else(from_environment);
+    let named = fields.text("session_id").map(str::to_owned);
+    let is_foreign = FOREIGN.iter().any(|name| fields.0.contains_key(*name));
+    let nameless = || "the payload names no session".to_owned();
+    let (session, fault) = match named {
+        Some(session) => (Some(session), fault),
+        None if is_foreign => (None, fault),
+        // Without a readable payload the environment still names the session, so that a broken
+        // pipe does not let an agent go.
+        None => (
+            Claude.session_inside(ambient),
+            fault.or_else(|| Some(nameless())),
+        ),
+    };
     Event {
         session,
         dirs: dirs(fields, ambient),

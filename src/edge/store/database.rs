@@ -77,6 +77,12 @@ CREATE TABLE launch (
 ) STRICT;
 ";
 
+/// Something about the run was not told yet.
+/// (By its text: a document that is damaged would fail the whole search.)
+const IS_OWED: &str = "instr(doc, '\"tell_is_owed\":true') > 0";
+/// How many runs are worth a line each.
+const OWED_MAX: i64 = 3;
+
 /// Where a run's facts are read. Fixed when it starts, wherever the agent goes later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
@@ -111,6 +117,14 @@ impl Kept {
             revision,
         }
     }
+}
+
+/// A run whose document is damaged: what its row says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    pub run: String,
+    pub session: String,
+    pub epic: String,
 }
 
 pub struct Store {
@@ -230,16 +244,35 @@ impl Store {
         found.map(Columns::read).transpose()
     }
 
-    /// Takes back the mark that was set for a run which could not be had. In doubt it stays: one
-    /// too many costs a look at the store, one too few frees an agent.
+    /// Takes back the mark of a session that has no run any more and is owed nothing. Under the
+    /// lock, so that a run which begins meanwhile keeps its mark. In doubt it stays: one too many
+    /// costs a look at the store, one too few frees an agent.
     pub fn unmark_unless_held(&mut self, session: &str) {
-        let is_held = |kept: Option<Kept>| kept.is_some_and(|kept| !kept.run.is_over());
-        if self
-            .run_of_session(session)
-            .is_ok_and(|kept| !is_held(kept))
-        {
-            self.dir.unmark(session);
-        }
+        let dir = self.dir.clone();
+        let unmarked = self.write(|writer| -> Result<(), Error> {
+            let held = writer.count("session = ?1 AND is_over = 0", session)?;
+            let owed = writer.count(&format!("session = ?1 AND {IS_OWED}"), session)?;
+            if held + owed == 0 {
+                dir.unmark(session);
+            }
+            Ok(())
+        });
+        // A mark that stays is tried again at the next end.
+        drop(unmarked);
+    }
+
+    /// Forgets the marks of sessions that have no run and are owed nothing, such as those whose
+    /// `start` was killed before it had written one.
+    pub fn sweep_marks(&mut self) -> Result<(), Error> {
+        let dir = self.dir.clone();
+        self.write(|writer| {
+            let sql = format!("SELECT DISTINCT session FROM run WHERE is_over = 0 OR {IS_OWED}");
+            let mut statement = writer.sql(writer.transaction.prepare(&sql))?;
+            let rows = writer.sql(statement.query_map([], |row| row.get(0)))?;
+            let sessions: Vec<String> = writer.sql(rows.collect())?;
+            dir.keep_only(&sessions);
+            Ok(())
+        })
     }
 
     /// The newest record of a run.
@@ -252,16 +285,38 @@ impl Store {
         text.map(|text| read_record(run, &text)).transpose()
     }
 
-    /// The other runs of a run's session of which the person was not told something yet.
-    pub fn owed_beside(&mut self, run: &Run) -> Result<Vec<Kept>, Error> {
-        let owed = "session = ?1 AND id <> ?2 AND json_extract(doc, '$.tell_is_owed') = 1";
-        let sql = format!("{SELECT} WHERE {owed} ORDER BY started_at");
+    /// The runs of which the person was not told something yet, the oldest first: those of one
+    /// session, or of all.
+    pub fn owed(&mut self, session: Option<&str>) -> Result<Vec<Kept>, Error> {
+        let sql = format!(
+            "{SELECT} WHERE {IS_OWED} AND (?1 IS NULL OR session = ?1) ORDER BY started_at LIMIT ?2"
+        );
         let found: Vec<Columns> = self.attempt(|connection| {
             let mut statement = connection.prepare(&sql)?;
-            let rows = statement.query_map([&run.session, &run.id], kept_columns)?;
+            let rows = statement.query_map((session, OWED_MAX), kept_columns)?;
             rows.collect()
         })?;
-        found.into_iter().map(Columns::read).collect()
+        // One that cannot be read must not hide the others.
+        Ok(found
+            .into_iter()
+            .filter_map(|row| row.read().ok())
+            .collect())
+    }
+
+    /// Notes that the person was shown what was owed of these runs.
+    pub fn note_told(&mut self, runs: &[Kept]) -> Result<(), Error> {
+        if runs.is_empty() {
+            return Ok(());
+        }
+        self.write(|writer| {
+            for told in runs {
+                if let Some(mut newest) = writer.run(&told.run.id)? {
+                    newest.run.note_told();
+                    writer.save(&newest.run)?;
+                }
+            }
+            Ok(())
+        })
     }
 
     /// What is remembered of the tracker of a run's site.
@@ -281,7 +336,7 @@ impl Store {
         })
     }
 
-    /// All runs, the newest first.
+    /// All runs that can be read, the newest first.
     pub fn runs(&mut self) -> Result<Vec<Kept>, Error> {
         let sql = format!("{SELECT} ORDER BY started_at DESC, id");
         let found: Vec<Columns> = self.attempt(|connection| {
@@ -289,7 +344,30 @@ impl Store {
             let rows = statement.query_map([], kept_columns)?;
             rows.collect()
         })?;
-        found.into_iter().map(Columns::read).collect()
+        Ok(found
+            .into_iter()
+            .filter_map(|row| row.read().ok())
+            .collect())
+    }
+
+    /// The runs that are not over and cannot be read. They hold nobody, and take no other run's
+    /// exits away.
+    pub fn unread(&mut self) -> Result<Vec<Unread>, Error> {
+        let sql = "SELECT id, session, epic FROM run WHERE is_over = 0";
+        let live: Vec<Unread> = self.attempt(|connection| {
+            let mut statement = connection.prepare(sql)?;
+            let rows = statement.query_map([], |row| {
+                Ok(Unread {
+                    run: row.get(0)?,
+                    session: row.get(1)?,
+                    epic: row.get(2)?,
+                })
+            })?;
+            rows.collect()
+        })?;
+        let read = self.runs()?;
+        let is_unread = |live: &Unread| read.iter().all(|kept| kept.run.id != live.run);
+        Ok(live.into_iter().filter(is_unread).collect())
     }
 
     /// Nothing if git could not be read when the run started.
@@ -419,13 +497,20 @@ impl Writer<'_> {
         self.find("id = ?1", id)
     }
 
-    /// The runs that are not over.
+    /// The runs that are not over, and can be read.
     pub fn live_runs(&self) -> Result<Vec<Kept>, Error> {
         let sql = format!("{SELECT} WHERE is_over = 0 ORDER BY started_at DESC, id");
         let mut statement = self.sql(self.transaction.prepare(&sql))?;
         let rows = self.sql(statement.query_map([], kept_columns))?;
         let found: rusqlite::Result<Vec<Columns>> = rows.collect();
-        self.sql(found)?.into_iter().map(Columns::read).collect()
+        let found = self.sql(found)?.into_iter();
+        Ok(found.filter_map(|row| row.read().ok()).collect())
+    }
+
+    /// Ends a run without a look at what it says.
+    pub fn end_unread(&self, run: &str) -> Result<(), Error> {
+        let sql = "UPDATE run SET is_over = 1 WHERE id = ?1";
+        self.sql(self.transaction.execute(sql, [run])).map(drop)
     }
 
     /// Whether the session ever had a run of the epic.
@@ -535,6 +620,11 @@ impl Writer<'_> {
             [launch, run, session],
         ))
         .map(drop)
+    }
+
+    fn count(&self, condition: &str, value: &str) -> Result<i64, Error> {
+        let sql = format!("SELECT count(*) FROM run WHERE {condition}");
+        self.sql(self.transaction.query_row(&sql, [value], |row| row.get(0)))
     }
 
     fn find(&self, condition: &str, value: &str) -> Result<Option<Kept>, Error> {

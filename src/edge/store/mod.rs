@@ -7,7 +7,7 @@ mod place;
 mod record;
 mod wire;
 
-pub use database::{Kept, Site, Store, Writer};
+pub use database::{Kept, Site, Store, Unread, Writer};
 pub use error::Error;
 pub use place::{StoreDir, store_dir_at};
 pub use record::{RECORD_VERSION, Record, Told};

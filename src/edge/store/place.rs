@@ -3,8 +3,10 @@
 //! never sees it; in `.beadlock/` where there is no git.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::error::Error;
 use crate::edge::git_place::GitPlace;
 
 /// A store's directory, whether or not it is there.
@@ -14,6 +16,7 @@ pub struct StoreDir(PathBuf);
 const INSIDE_GIT: &str = "beadlock";
 const WITHOUT_GIT: &str = ".beadlock";
 const MARKS: &str = "sessions";
+const DATABASE: &str = "state.db";
 
 impl StoreDir {
     pub fn path(&self) -> &Path {
@@ -21,7 +24,7 @@ impl StoreDir {
     }
 
     pub fn database(&self) -> PathBuf {
-        self.0.join("state.db")
+        self.0.join(DATABASE)
     }
 
     fn marks(&self) -> PathBuf {
@@ -30,6 +33,10 @@ impl StoreDir {
 
     fn mark_path(&self, session: &str) -> PathBuf {
         self.marks().join(mark_name(session))
+    }
+
+    pub fn is_marked(&self, session: &str) -> Result<bool, Error> {
+        self.has(&Path::new(MARKS).join(mark_name(session)))
     }
 
     /// Makes the session's stops matter.
@@ -49,20 +56,67 @@ impl StoreDir {
         let _ = fs::remove_dir_all(self.marks());
     }
 
+    /// Forgets sessions that none of `sessions` is, such as those whose `start` was killed.
+    pub fn keep_only(&self, sessions: &[String]) {
+        let kept: Vec<String> = sessions.iter().map(|it| mark_name(it)).collect();
+        for entry in fs::read_dir(self.marks()).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if !kept.iter().any(|kept| name.to_str() == Some(kept)) {
+                // One that stays costs a look at the store at each stop.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
     pub fn has_marks(&self) -> bool {
         fs::read_dir(self.marks()).is_ok_and(|mut marks| marks.next().is_some())
     }
 
     /// The store that has the session's mark, looked for from each directory upwards.
-    /// Enclosing repositories count: an agent that has wandered off is not free.
-    pub fn of_session(session: &str, from: &[PathBuf]) -> Option<StoreDir> {
+    /// Enclosing repositories count: an agent that has wandered off is not free. A place that
+    /// cannot be looked into is not one without a mark.
+    pub fn of_session(session: &str, from: &[PathBuf]) -> Result<Option<StoreDir>, Error> {
         let name = mark_name(session);
-        candidates(from).find(|dir| dir.0.join(MARKS).join(&name).exists())
+        found(from, |dir| dir.has(&Path::new(MARKS).join(&name)))
     }
 
     /// The nearest store that is there.
-    pub fn nearest(from: &[PathBuf]) -> Option<StoreDir> {
-        candidates(from).find(|dir| dir.database().exists() || dir.has_marks())
+    pub fn nearest(from: &[PathBuf]) -> Result<Option<StoreDir>, Error> {
+        found(from, StoreDir::is_there)
+    }
+
+    /// Every store from `from` upwards, the nearest first.
+    pub fn all(from: &[PathBuf]) -> Result<Vec<StoreDir>, Error> {
+        let mut all: Vec<StoreDir> = Vec::new();
+        for dir in candidates(from) {
+            if !all.contains(&dir) && dir.is_there()? {
+                all.push(dir);
+            }
+        }
+        Ok(all)
+    }
+
+    fn is_there(&self) -> Result<bool, Error> {
+        Ok(self.has(Path::new(DATABASE))? || (self.has(Path::new(MARKS))? && self.has_marks()))
+    }
+
+    /// Whether a file is in the store's directory.
+    fn has(&self, name: &Path) -> Result<bool, Error> {
+        let path = self.0.join(name);
+        match fs::symlink_metadata(&path) {
+            Ok(_) => Ok(true),
+            Err(error) if is_absence(&error) => Ok(false),
+            // Above us, or in a folder that is nobody's, there may be much that we cannot see.
+            Err(_) if !self.is_in_git() && fs::symlink_metadata(&self.0).is_err() => Ok(false),
+            Err(error) => Err(Error::Unreadable {
+                path: self.0.clone(),
+                what: error.to_string(),
+            }),
+        }
+    }
+
+    fn is_in_git(&self) -> bool {
+        self.0.parent().is_some_and(|git| git.ends_with(".git"))
     }
 }
 
@@ -83,13 +137,31 @@ fn mark_name(session: &str) -> String {
     hash.as_str().chars().take(32).collect()
 }
 
+fn found(
+    from: &[PathBuf],
+    is_it: impl Fn(&StoreDir) -> Result<bool, Error>,
+) -> Result<Option<StoreDir>, Error> {
+    for dir in candidates(from) {
+        if is_it(&dir)? {
+            return Ok(Some(dir));
+        }
+    }
+    Ok(None)
+}
+
+/// Where a store may be. More than git would take for its own: a repository that lost its HEAD
+/// still has its runs.
 fn candidates(from: &[PathBuf]) -> impl Iterator<Item = StoreDir> + '_ {
     from.iter().flat_map(|dir| dir.ancestors()).flat_map(|dir| {
-        let git = common_git_dir(dir).map(|git| git.join(INSIDE_GIT));
+        let git = GitPlace::common_of(dir).map(|git| git.join(INSIDE_GIT));
         let bare = bare_git_dir(dir).map(|git| git.join(INSIDE_GIT));
         let plain = Some(dir.join(WITHOUT_GIT));
         [git, bare, plain].into_iter().flatten().map(StoreDir)
     })
+}
+
+fn is_absence(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// The directory that all work trees of a repository share, given the root of one of them.

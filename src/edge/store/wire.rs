@@ -36,6 +36,7 @@ pub struct StoredRun {
     streak: Option<StoredStreak>,
     seen: Vec<String>,
     missing: Vec<String>,
+    given_up: Vec<String>,
     turn_claims_since: i64,
     turn_is_judged: bool,
     turn_blocks: u32,
@@ -173,6 +174,7 @@ impl From<&Run> for StoredRun {
             }),
             seen: run.seen.iter().map(|print| hex(*print)).collect(),
             missing: run.missing.iter().map(TaskId::to_string).collect(),
+            given_up: run.given_up.iter().map(TaskId::to_string).collect(),
             turn_claims_since: run.turn.claims_since.0,
             turn_is_judged: run.turn.is_judged,
             turn_blocks: run.turn.blocks,
@@ -237,6 +239,7 @@ impl TryFrom<StoredRun> for Run {
             // Kept beside the document.
             roster: None,
             missing: stored.missing.into_iter().map(task).collect(),
+            given_up: stored.given_up.into_iter().map(task).collect(),
             turn: Turn {
                 claims_since: Moment(stored.turn_claims_since),
                 prompt: stored.turn_prompt.map(Prompt::try_from).transpose()?,
