@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let views: Result<Vec<View>, store::Error> = chosen
         .iter()
-        .map(|kept| View::of(kept, &mut store, &store_dir))
+        .map(|kept| View::of(kept, &mut store, &store_dir, args.all))
         .collect();
     let views = views.map_err(Refusal::from)?;
     if args.json && args.all {
@@ -115,15 +115,22 @@ impl<'a> View<'a> {
         kept: &'a Kept,
         store: &mut Store,
         store_dir: &'a StoreDir,
+        is_one_of_many: bool,
     ) -> Result<View<'a>, store::Error> {
         let now = now();
         let deadline = Instant::now() + survey::SENSOR_TIME_MAX;
-        let tasks = ground::tasks(&kept.site, store.memory(&kept.site)?);
-        let epic = tasks.epic(&kept.run.epic, now, deadline);
+        let epic = if kept.run.is_over() && is_one_of_many {
+            // There may be hundreds, and a tracker takes its time for each.
+            Err("not asked, the run is over".to_owned())
+        } else {
+            let tasks = ground::tasks(&kept.site, store.memory(&kept.site)?);
+            let epic = tasks.epic(&kept.run.epic, now, deadline);
+            epic.map_err(|fault| fault.what)
+        };
         let last = store.last_record(&kept.run.id)?;
         Ok(View {
             run: &kept.run,
-            epic: epic.map_err(|fault| fault.what),
+            epic,
             last: last.map(|record| (record.answer, record.reason)),
             tracker: &kept.site.tracker,
             told_by: ground::tracker_told_by(&kept.site),
