@@ -497,3 +497,69 @@ fn edge(name: &'static str) -> impl Strategy<Value = Edge> {
         }
     })
 }
+
+/// From every waiter to every child there would be 400 million ties: a list of its own for each
+/// waiter does not fit into memory.
+const MANY: usize = 20_000;
+
+fn under(parent: &str, id: &str) -> Task {
+    let home = Edge {
+        target: parent.into(),
+        kind: EdgeKind::ParentChild,
+    };
+    Task {
+        edges: vec![home],
+        ..Task::open(id)
+    }
+}
+
+/// A child of `t-e` that waits for somebody's children, in one way or another.
+fn waiter(number: usize, spawner: &str) -> Task {
+    let kind = EdgeKind::WaitsFor {
+        any_child: number.is_multiple_of(2),
+        also_blocks: number.is_multiple_of(3),
+    };
+    let target = spawner.into();
+    let mut task = under("t-e", &format!("t-e{number:05}"));
+    task.edges.push(Edge { target, kind });
+    task
+}
+
+fn epic(id: &str) -> Task {
+    Task {
+        kind: Kind::Epic,
+        ..Task::open(id)
+    }
+}
+
+#[test]
+fn many_may_wait_for_many() {
+    let mut tasks = vec![epic("t-e"), epic("t-s")];
+    for number in 0..MANY {
+        tasks.push(under("t-s", &format!("t-s{number:05}")));
+        tasks.push(waiter(number, "t-s"));
+    }
+    let waiting = Epic::of(&tasks, "t-e", NOW).unwrap();
+    assert_eq!((waiting.counts().blocked, waiting.knot.len()), (MANY, 0));
+    let named = ["t-s00000", "t-s00001", "t-s00002"].map(TaskId::from);
+    let waits = Stage::Stuck(Cause::Waits(named.to_vec()));
+    assert!(waiting.tasks.iter().all(|task| task.stage == waits));
+
+    for child in tasks.iter_mut().filter(|task| task.id.as_str() > "t-s") {
+        child.status = Status::Closed;
+    }
+    let free = Epic::of(&tasks, "t-e", NOW).unwrap();
+    // The others wait for the epic itself too.
+    assert_eq!(free.counts().ready, MANY - MANY.div_ceil(3));
+}
+
+#[test]
+fn many_may_wait_for_each_other() {
+    let mut tasks = vec![epic("t-e")];
+    tasks.extend((0..MANY).map(|number| waiter(number, "t-e")));
+    let knotted = Epic::of(&tasks, "t-e", NOW).unwrap();
+    assert_eq!(knotted.knot.len(), MANY);
+    tasks[1].status = Status::Blocked;
+    let freed = Epic::of(&tasks, "t-e", NOW).unwrap();
+    assert_eq!(freed.knot, []);
+}

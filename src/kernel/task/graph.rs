@@ -17,11 +17,22 @@ pub struct Graph<'a> {
     /// Those that `index` leads to.
     living: Vec<u32>,
     children: Vec<Vec<u32>>,
+    /// Those of them that are not over: one list, however many wait for it.
+    unfinished: Vec<Vec<u32>>,
+    has_closed_child: Vec<bool>,
     /// Children by dotted id alone; bd counts them as descendants, but they inherit no blocker.
     children_by_name: Vec<Vec<u32>>,
     blocked: Vec<bool>,
     /// Something that is not over waits for it.
     is_waited_for: Vec<bool>,
+}
+
+/// What a task waits for by one edge.
+#[derive(Clone, Copy)]
+enum Wait {
+    Task(u32),
+    /// All that are unfinished; there is at least one.
+    ChildrenOf(u32),
 }
 
 impl<'a> Graph<'a> {
@@ -43,6 +54,8 @@ impl<'a> Graph<'a> {
             index,
             living,
             children: vec![Vec::new(); tasks.len()],
+            unfinished: vec![Vec::new(); tasks.len()],
+            has_closed_child: vec![false; tasks.len()],
             children_by_name: vec![Vec::new(); tasks.len()],
             blocked: vec![false; tasks.len()],
             is_waited_for: vec![false; tasks.len()],
@@ -146,13 +159,23 @@ impl<'a> Graph<'a> {
                 if edge.kind == EdgeKind::ParentChild {
                     has_parent = true;
                     if let Some(parent) = self.find(edge.target.as_str()) {
-                        self.children[parent as usize].push(number);
+                        self.adopt(parent as usize, number);
                     }
                 }
             }
             if !has_parent && let Some(parent) = self.parent_by_name(task.id.as_str()) {
                 self.children_by_name[parent as usize].push(number);
             }
+        }
+    }
+
+    fn adopt(&mut self, parent: usize, child: u32) {
+        self.children[parent].push(child);
+        let status = &self.task(child).status;
+        if status.is_active() {
+            self.unfinished[parent].push(child);
+        } else if *status == Status::Closed {
+            self.has_closed_child[parent] = true;
         }
     }
 
@@ -170,20 +193,28 @@ impl<'a> Graph<'a> {
     /// Marks what is blocked by itself, then everything below it.
     fn spread_blocks(&mut self) {
         let mut below: Vec<u32> = Vec::new();
+        let mut is_awaited = vec![false; self.tasks.len()];
         for number in self.living.clone() {
-            let blockers = self.blockers(number);
-            if !blockers.is_empty() {
+            let waits: Vec<Wait> = self.waits(number).collect();
+            if !waits.is_empty() {
                 self.blocked[number as usize] = true;
                 below.push(number);
             }
-            for blocker in blockers {
-                self.is_waited_for[blocker as usize] = true;
+            for wait in waits {
+                match wait {
+                    Wait::Task(task) => self.is_waited_for[task as usize] = true,
+                    Wait::ChildrenOf(spawner) => is_awaited[spawner as usize] = true,
+                }
+            }
+        }
+        for (children, _) in self.unfinished.iter().zip(is_awaited).filter(|it| it.1) {
+            for &child in children {
+                self.is_waited_for[child as usize] = true;
             }
         }
         while let Some(number) = below.pop() {
-            for child in self.children[number as usize].clone() {
-                let unmarked = !self.blocked[child as usize];
-                if unmarked && self.task(child).status.is_active() {
+            for &child in &self.unfinished[number as usize] {
+                if !self.blocked[child as usize] {
                     self.blocked[child as usize] = true;
                     below.push(child);
                 }
@@ -192,49 +223,50 @@ impl<'a> Graph<'a> {
     }
 
     /// What a task waits for by its own edges, inheritance aside.
-    fn blockers(&self, number: u32) -> Vec<u32> {
+    fn waits(&self, number: u32) -> impl Iterator<Item = Wait> + '_ {
         let task = self.task(number);
-        if !task.status.is_active() {
-            return Vec::new();
-        }
-        let mut blockers = Vec::new();
-        for edge in &task.edges {
-            let Some(target) = self.find(edge.target.as_str()) else {
-                continue;
-            };
-            match edge.kind {
+        let edges = task.edges.iter().filter(|_| task.status.is_active());
+        edges.flat_map(move |edge| {
+            let target = self.find(edge.target.as_str());
+            let is_active = |target: &u32| self.task(*target).status.is_active();
+            let (spawner, blocker) = match edge.kind {
                 EdgeKind::Blocks | EdgeKind::ConditionalBlocks => {
                     let at_home = edge.target.shares_workspace(&task.id);
-                    if at_home && self.task(target).status.is_active() {
-                        blockers.push(target);
-                    }
+                    (None, target.filter(|_| at_home))
                 }
                 EdgeKind::WaitsFor {
                     any_child,
                     also_blocks,
-                } => {
-                    blockers.extend(self.unfinished_children(target, any_child));
-                    if also_blocks && self.task(target).status.is_active() {
-                        blockers.push(target);
-                    }
-                }
-                EdgeKind::ParentChild | EdgeKind::Loose => {}
-            }
-        }
-        blockers
+                } => (
+                    target.filter(|&spawner| self.has_to_finish(spawner, any_child)),
+                    target.filter(|_| also_blocks),
+                ),
+                EdgeKind::ParentChild | EdgeKind::Loose => (None, None),
+            };
+            let children = spawner.map(Wait::ChildrenOf);
+            let itself = blocker.filter(is_active).map(Wait::Task);
+            children.into_iter().chain(itself)
+        })
     }
 
-    fn unfinished_children(&self, spawner: u32, any_child: bool) -> Vec<u32> {
-        let children = &self.children[spawner as usize];
-        let status = |&child: &u32| &self.task(child).status;
-        if any_child && children.iter().map(status).any(|s| *s == Status::Closed) {
-            return Vec::new();
-        }
-        children
-            .iter()
-            .copied()
-            .filter(|child| status(child).is_active())
-            .collect()
+    /// The same, task by task. For each of n waiters that may be n children, so nobody who asks
+    /// this of all of them may go on to the end.
+    fn blockers(&self, number: u32) -> impl Iterator<Item = u32> + '_ {
+        self.waits(number).flat_map(|wait| {
+            let (task, children) = match wait {
+                Wait::Task(task) => (Some(task), &[][..]),
+                Wait::ChildrenOf(spawner) => (None, &self.unfinished[spawner as usize][..]),
+            };
+            task.into_iter().chain(children.iter().copied())
+        })
+    }
+
+    /// Whether those who wait for the spawner's children, or with `any_child` for the first of
+    /// them, still have to.
+    fn has_to_finish(&self, spawner: u32, any_child: bool) -> bool {
+        let spawner = spawner as usize;
+        let is_enough = any_child && self.has_closed_child[spawner];
+        !is_enough && !self.unfinished[spawner].is_empty()
     }
 
     fn is_ready(&self, number: u32) -> bool {
@@ -353,8 +385,11 @@ impl<'a> Graph<'a> {
         while let Some(&at) = path.get(next) {
             next += 1;
             for blocker in self.blockers(at) {
+                if named.len() == max {
+                    return named;
+                }
                 let id = &self.task(blocker).id;
-                if named.len() < max && !named.contains(id) {
+                if !named.contains(id) {
                     named.push(id.clone());
                 }
             }
@@ -380,38 +415,54 @@ impl<'a> Graph<'a> {
     /// For every task: does following what it waits for lead to something that waits for nobody
     /// in the graph? Walked backwards from those, so that cycles need no special care.
     pub(super) fn reaches_anchor(&self) -> Vec<bool> {
-        let mut waiters: Vec<Vec<u32>> = vec![Vec::new(); self.tasks.len()];
-        let mut freed = vec![false; self.tasks.len()];
-        let mut next: Vec<u32> = Vec::new();
+        let count = self.tasks.len();
+        // The second half stands for the unfinished children of each task, taken together: a tie
+        // from every waiter to every child would be their product.
+        let mut waiters: Vec<Vec<usize>> = vec![Vec::new(); 2 * count];
+        let mut freed = vec![false; 2 * count];
+        let mut next: Vec<usize> = Vec::new();
         for &number in &self.living {
             let waits_for = self.waits_for(number);
+            let number_at = number as usize;
             if waits_for.is_empty() || self.is_anchor(number) {
-                freed[number as usize] = true;
-                next.push(number);
+                freed[number_at] = true;
+                next.push(number_at);
             }
-            for waited in waits_for {
-                waiters[waited as usize].push(number);
+            for wait in waits_for {
+                match wait {
+                    Wait::Task(task) => waiters[task as usize].push(number_at),
+                    Wait::ChildrenOf(spawner) => waiters[count + spawner as usize].push(number_at),
+                }
             }
         }
-        while let Some(number) = next.pop() {
-            for &waiter in &waiters[number as usize] {
-                if !freed[waiter as usize] {
-                    freed[waiter as usize] = true;
+        for (spawner, children) in self.unfinished.iter().enumerate() {
+            let together = count + spawner;
+            if !waiters[together].is_empty() {
+                for &child in children {
+                    waiters[child as usize].push(together);
+                }
+            }
+        }
+        while let Some(node) = next.pop() {
+            for &waiter in &waiters[node] {
+                if !freed[waiter] {
+                    freed[waiter] = true;
                     next.push(waiter);
                 }
             }
         }
+        freed.truncate(count);
         freed
     }
 
-    /// Everything that has to be over before this can be: its blockers, its parents' where it
-    /// inherits them, and a container's own open children.
-    fn waits_for(&self, number: u32) -> Vec<u32> {
-        let mut waits_for = self.blockers(number);
-        waits_for.extend(self.blocked_parents(number));
+    /// Everything that has to be over before this can be: what it waits for by its own edges, its
+    /// parents' waits where it inherits them, and a container's own open children.
+    fn waits_for(&self, number: u32) -> Vec<Wait> {
+        let mut waits_for: Vec<Wait> = self.waits(number).collect();
+        waits_for.extend(self.blocked_parents(number).into_iter().map(Wait::Task));
         if self.is_container(number) && self.task(number).status.is_active() {
             let open = |child: &u32| self.task(*child).status.is_active();
-            waits_for.extend(self.all_children(number).filter(open));
+            waits_for.extend(self.all_children(number).filter(open).map(Wait::Task));
         }
         waits_for
     }
