@@ -99,7 +99,8 @@ struct Question {
     now: Moment,
     promises: Vec<String>,
     prompt: String,
-    branches: Vec<String>,
+    /// Those whose branches are asked about.
+    tasks: Vec<TaskId>,
     /// For every sensor of this round.
     deadline: Instant,
 }
@@ -111,8 +112,7 @@ impl Question {
         if let Some(epic) = snapshot.known_epic()
             && sensors.contains(&Sensor::Branches)
         {
-            let branch = |id: &TaskId| format!("agent-{id}");
-            question.branches = epic.tasks.iter().map(|task| branch(&task.id)).collect();
+            question.tasks = epic.tasks.iter().map(|task| task.id.clone()).collect();
         }
         Some(question)
     }
@@ -123,7 +123,7 @@ impl Question {
             now,
             promises: run.policy.completion_promises.clone(),
             prompt: run.prompt.clone(),
-            branches: Vec::new(),
+            tasks: Vec::new(),
             deadline: deadline.min(Instant::now() + SENSOR_TIME_MAX),
         }
     }
@@ -251,7 +251,7 @@ fn ask(edges: &Edges, question: &Question, sensor: Sensor) -> Answer {
         }
         Sensor::Branches => {
             let patience = left(question.deadline);
-            let branches = edges.git.unmerged(&question.branches, patience);
+            let branches = edges.git.unmerged(&question.tasks, patience);
             Answer::Branches(branches.map_err(|error| fault(sensor, &error)).into())
         }
     }

@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime};
 use beadlock::edge::git::{Error, Git, Place};
 use beadlock::edge::process::{Call, Output};
 use beadlock::kernel::snapshot::{Change, Git as Answer, WorkTree};
+use beadlock::kernel::task::TaskId;
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -133,10 +134,13 @@ impl Repo<'_> {
         Git::at(&self.root).place().unwrap().unwrap()
     }
 
-    fn unmerged(&self, names: &[&str]) -> Vec<String> {
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        Git::at(&self.root).unmerged(&names, LONG).unwrap()
+    fn unmerged(&self, tasks: &[&str]) -> Vec<String> {
+        Git::at(&self.root).unmerged(&ids(tasks), LONG).unwrap()
     }
+}
+
+fn ids(tasks: &[&str]) -> Vec<TaskId> {
+    tasks.iter().map(|id| TaskId::from(*id)).collect()
 }
 
 fn answer(output: &Output) -> String {
@@ -462,12 +466,12 @@ fn shallow_and_partial_clones_are_read_like_any_other() {
         origin.git(&["clone", "--quiet", option, &url, &format!("../{name}")]);
         let clone = world.at(name);
         assert_eq!(clone.tree().changes, [], "{name}");
-        clone.git(&["branch", "old"]);
+        clone.git(&["branch", "agent-old"]);
         clone.write("b", "y");
-        clone.git(&["checkout", "--quiet", "-b", "new"]);
+        clone.git(&["checkout", "--quiet", "-b", "agent-new"]);
         clone.commit();
         clone.git(&["checkout", "--quiet", "main"]);
-        assert_eq!(clone.unmerged(&["old", "new"]), ["new"], "{name}");
+        assert_eq!(clone.unmerged(&["old", "new"]), ["agent-new"], "{name}");
         assert_eq!(clone.place().main_root.as_ref(), Some(&clone.root));
     }
 }
@@ -536,7 +540,7 @@ fn without_any_repository_there_is_nothing_to_read() {
     let home = world.at("home");
     assert_eq!(home.read().unwrap(), Answer::NoRepository);
     assert_eq!(Git::at(&home.root).place().unwrap(), None);
-    assert!(home.unmerged(&["main"]).is_empty());
+    assert!(home.unmerged(&["a"]).is_empty());
 }
 
 #[test]
@@ -634,7 +638,12 @@ fn formats_that_libgit2_refuses_are_read_by_git() {
         assert_eq!(tree.branch.as_deref(), Some("main"));
         assert_eq!(tree.changes, [untracked("b", hash("x"))]);
         assert!(!tree.is_approximate);
-        assert_eq!(repo.unmerged(&["other", "main", "none"]), ["other"]);
+        for (branch, tip) in [("agent-new", "other"), ("agent-a/b", "other")] {
+            repo.git(&["branch", branch, tip]);
+        }
+        repo.git(&["branch", "agent-old", "main"]);
+        let tasks = ["new", "old", "none", "a/b"];
+        assert_eq!(repo.unmerged(&tasks), ["agent-a/b", "agent-new"]);
         repo.git(&["worktree", "add", "--quiet", "-b", "side", "../side"]);
         let side = world.at("side");
         let expected = Place {
@@ -762,7 +771,7 @@ fn another_repository_in_the_environment_is_ignored() {
     let world = World::new();
     let other = world.repository("other");
     other.write("mess", "x");
-    other.git(&["branch", "stray"]);
+    other.git(&["branch", "agent-stray"]);
     let git_dir = other.root.join(".git");
     let index = git_dir.join("index");
     let env = [
@@ -806,25 +815,40 @@ fn a_branch_is_merged_when_head_has_its_tip() {
     repo.fork();
     repo.git(&["branch", "agent-ancestor", "HEAD~1"]);
     repo.git(&["branch", "agent-new", "other"]);
+    repo.git(&["branch", "agent-deep/er", "other"]);
+    repo.git(&["branch", "agent-somebody's", "other"]);
+    repo.git(&["branch", "new", "other"]);
     repo.git(&["tag", "agent-tag", "other"]);
-    let names = [
-        "agent-new",
-        "agent-equal",
-        "agent-ancestor",
-        "agent-tag",
-        "main",
+    let tasks = [
+        "new",
+        "equal",
+        "ancestor",
+        "tag",
         "none",
+        "deep/er",
         "",
         "--all",
         "two words",
-        "main^{/work}",
+        "new^{/work}",
         "*",
     ];
-    assert_eq!(repo.unmerged(&names), ["agent-new"]);
+    assert_eq!(repo.unmerged(&tasks), ["agent-deep/er", "agent-new"]);
+    repo.git(&["pack-refs", "--all"]);
+    assert_eq!(repo.unmerged(&tasks), ["agent-deep/er", "agent-new"]);
     repo.git(&["merge", "--quiet", "--strategy=ours", "agent-new"]);
-    assert!(repo.unmerged(&names).is_empty());
-    repo.git(&["checkout", "--quiet", "--orphan", "fresh"]);
-    assert_eq!(repo.unmerged(&["main", "fresh"]), ["main"]);
+    assert!(repo.unmerged(&tasks).is_empty());
+    repo.git(&["checkout", "--quiet", "--orphan", "agent-fresh"]);
+    repo.git(&["branch", "agent-lone", "main"]);
+    assert_eq!(repo.unmerged(&["lone", "fresh"]), ["agent-lone"]);
+}
+
+#[test]
+fn branches_that_are_not_all_looked_at_in_time_are_an_error() {
+    let world = World::new();
+    let repo = world.repository("repo");
+    repo.git(&["branch", "agent-a"]);
+    let unmerged = Git::at(&repo.root).unmerged(&ids(&["a"]), Duration::ZERO);
+    assert!(matches!(unmerged, Err(Error::Late { .. })), "{unmerged:?}");
 }
 
 #[test]

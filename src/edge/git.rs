@@ -2,6 +2,7 @@
 //! with its content. Reads only and takes no lock. libgit2 finds the repository, and stands in
 //! where no git is installed. Whether a change matters is for others to say.
 
+mod branches;
 mod content;
 mod library;
 mod outside;
@@ -54,8 +55,8 @@ pub enum Error {
     Garbled { command: String, record: String },
     #[error("`git {command}` printed more than {bytes_max} bytes")]
     TooLong { command: String, bytes_max: usize },
-    #[error("could not read the content of all changes within {seconds} s")]
-    Late { seconds: u64 },
+    #[error("could not read {what} within {seconds} s")]
+    Late { what: &'static str, seconds: u64 },
     #[error("libgit2 could not read the repository at `{}`", dir.display())]
     Library { dir: PathBuf, source: git2::Error },
 }
@@ -138,24 +139,6 @@ impl Git {
         }))
     }
 
-    /// Which of these local branches exist and hold commits that HEAD does not.
-    pub fn unmerged(&self, names: &[String], deadline: Duration) -> Result<Vec<String>, Error> {
-        let clock = Clock::new(deadline);
-        let Some(found) = self.find(&clock)? else {
-            return Ok(Vec::new());
-        };
-        let refused = match found
-            .repository
-            .as_ref()
-            .map(|it| library::unmerged(it, names))
-        {
-            Some(Ok(unmerged)) => return Ok(unmerged),
-            Some(Err(refused)) => Some(refused),
-            None => None,
-        };
-        self.or_library(self.unmerged_by_program(names, &clock), refused)
-    }
-
     /// Nothing where there is no repository.
     pub fn place(&self) -> Result<Option<Place>, Error> {
         let found = self.find(&Clock::new(SHORT_DEADLINE))?;
@@ -204,6 +187,13 @@ impl Clock {
     fn left(&self) -> Duration {
         self.total.saturating_sub(self.started.elapsed())
     }
+
+    fn late(&self, what: &'static str) -> Error {
+        Error::Late {
+            what,
+            seconds: self.total.as_secs(),
+        }
+    }
 }
 
 /// Asking the git program.
@@ -229,28 +219,6 @@ impl Git {
     fn ask(&self, dir: &Path, args: &[&str], clock: &Clock) -> Result<Output, Error> {
         let output = self.call(dir, clock).args(args).run()?;
         answered(output, args)
-    }
-
-    fn unmerged_by_program(&self, names: &[String], clock: &Clock) -> Result<Vec<String>, Error> {
-        let head = ["rev-parse", "--quiet", "--verify", "HEAD^{commit}"];
-        let has_head = self.call(&self.dir, clock).args(head).run()?.code == Some(0);
-        let mut args = vec!["for-each-ref", "--format=%(refname)"];
-        // On a branch without commits nothing can have been merged.
-        if has_head {
-            args.push("--no-merged=HEAD");
-        }
-        args.push("refs/heads/");
-        let output = self.ask(&self.dir, &args, clock)?;
-        if output.is_truncated {
-            return Err(too_long(&args, output.stdout.len()));
-        }
-        let listed = String::from_utf8_lossy(&output.stdout);
-        let is_listed = |name: &&String| {
-            listed
-                .lines()
-                .any(|line| line.strip_prefix("refs/heads/") == Some(name.as_str()))
-        };
-        Ok(names.iter().filter(is_listed).cloned().collect())
     }
 }
 

@@ -42,6 +42,15 @@ impl TaskId {
         self.prefix() == other.prefix()
     }
 
+    /// What the branch is called on which a worker does this task. Where an id cannot be part of
+    /// a branch's name, there is no such branch.
+    pub fn branch(&self) -> String {
+        format!("{}{self}", Self::BRANCH_PREFIX)
+    }
+
+    /// What every task's branch begins with.
+    pub const BRANCH_PREFIX: &str = "agent-";
+
     /// bd reads the text before the first dash as the workspace an id belongs to.
     fn prefix(&self) -> &str {
         self.0.split('-').next().unwrap_or_default()

@@ -28,9 +28,7 @@ impl Git {
         let mut changes = Vec::with_capacity(status.entries.len());
         for (name, entry) in &status.entries {
             if clock.left().is_zero() {
-                return Err(Error::Late {
-                    seconds: clock.total.as_secs(),
-                });
+                return Err(clock.late("the content of all changes"));
             }
             let path = root.join(path_of(name));
             let content = match entry {

@@ -1,8 +1,8 @@
-//! Answers by libgit2 alone, for branches and where no git is installed.
+//! Answers by libgit2 alone, for where no git is installed.
 
 use std::path::Path;
 
-use git2::{BranchType, ErrorCode, Repository, StatusOptions, SubmoduleIgnore, SubmoduleStatus};
+use git2::{ErrorCode, Repository, StatusOptions, SubmoduleIgnore, SubmoduleStatus};
 
 use super::status::{Entry, Status};
 
@@ -56,40 +56,12 @@ fn submodule_flags(state: SubmoduleStatus) -> Option<String> {
 }
 
 /// Nothing on a branch without commits.
-fn head_commit(repository: &Repository) -> Result<Option<git2::Oid>, git2::Error> {
+pub(super) fn head_commit(repository: &Repository) -> Result<Option<git2::Oid>, git2::Error> {
     match repository.head() {
         Ok(head) => Ok(Some(head.peel_to_commit()?.id())),
         Err(error) if error.code() == ErrorCode::UnbornBranch => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-pub(super) fn unmerged(
-    repository: &Repository,
-    names: &[String],
-) -> Result<Vec<String>, git2::Error> {
-    let head = head_commit(repository)?;
-    let mut unmerged = Vec::new();
-    for name in names {
-        let branch = match repository.find_branch(name, BranchType::Local) {
-            Ok(branch) => branch,
-            Err(error) if is_no_branch(&error) => continue,
-            Err(error) => return Err(error),
-        };
-        let tip = branch.into_reference().peel_to_commit()?.id();
-        let is_merged = match head {
-            Some(head) => head == tip || repository.graph_descendant_of(head, tip)?,
-            None => false,
-        };
-        if !is_merged {
-            unmerged.push(name.clone());
-        }
-    }
-    Ok(unmerged)
-}
-
-fn is_no_branch(error: &git2::Error) -> bool {
-    matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec)
 }
 
 pub(super) fn configured(dir: &Path, key: &str) -> Result<String, git2::Error> {
