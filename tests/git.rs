@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use beadlock::edge::git::{Error, Git, Place};
-use beadlock::edge::process::{Call, Output};
+use beadlock::edge::process::{Call, Output, locate};
 use beadlock::kernel::snapshot::{Change, Git as Answer, WorkTree};
 use beadlock::kernel::task::TaskId;
 
@@ -890,6 +890,71 @@ mod unix {
             untracked("n\u{fffd}", hash("two")),
         ];
         assert_eq!(repo.tree().changes, expected);
+    }
+
+    /// A git that is this script; `$GIT` in it is the real one.
+    fn with_script(repo: &Repo, script: &str) -> Git {
+        let path = repo.world.dir.join("script");
+        let real = locate("git").unwrap();
+        let text = format!("#!/bin/sh\nGIT='{}'\n{script}\n", real.display());
+        fs::write(&path, text).unwrap();
+        executable(&path);
+        Git::at(&repo.root).with_program(path)
+    }
+
+    const CUT: &str = "\"$GIT\" \"$@\" | head -c 60";
+
+    #[test]
+    fn a_change_that_git_did_not_come_to_say_is_not_taken_for_none() {
+        let world = World::new();
+        let repo = world.repository("repo");
+        repo.write("new", "x");
+        for script in ["exit 0", CUT] {
+            let error = with_script(&repo, script).read(LONG).unwrap_err();
+            let expected = "`git status` did not print its whole answer";
+            assert_eq!(error.to_string(), expected, "{script}");
+        }
+        let whole = with_script(&repo, "\"$GIT\" \"$@\"");
+        assert_eq!(
+            tree(whole.read(LONG)).changes,
+            [untracked("new", hash("x"))]
+        );
+    }
+
+    #[test]
+    fn a_watched_file_is_not_clean_because_git_said_nothing() {
+        let world = World::new();
+        let repo = world.repository("repo");
+        let other = world.repository("other");
+        other.write("a", "two\n");
+        let git = with_script(&repo, "case $2 in */repo) exec \"$GIT\" \"$@\";; esac");
+        let error = git.watching(Some(other.root.join("a"))).read(LONG);
+        assert!(matches!(error, Err(Error::Cut { .. })), "{error:?}");
+    }
+
+    #[test]
+    fn what_only_git_can_read_is_read_whole_or_not_at_all() {
+        let world = World::new();
+        let repo = world.empty_repository("repo", &["--object-format=sha256"]);
+        repo.write("a", "one\n");
+        repo.commit();
+        repo.git(&["checkout", "--quiet", "-b", "agent-with-a-long-name"]);
+        repo.write("a", "two\n");
+        repo.commit();
+        repo.git(&["checkout", "--quiet", "main"]);
+        assert_eq!(repo.unmerged(&["with-a-long-name"]).len(), 1);
+        for script in ["exit 0", "\"$GIT\" \"$@\" | head -c 20"] {
+            let git = with_script(&repo, script);
+            assert!(matches!(git.place(), Err(Error::Cut { .. })), "{script}");
+            assert!(git.read(LONG).is_err(), "{script}");
+            let unmerged = git.unmerged(&ids(&["with-a-long-name"]), LONG);
+            assert!(unmerged.is_err(), "{script}: {unmerged:?}");
+        }
+        // One that answers only the first questions.
+        let script =
+            "case $* in *rev-parse*) \"$GIT\" \"$@\";; *) \"$GIT\" \"$@\" | head -c 20;; esac";
+        let unmerged = with_script(&repo, script).unmerged(&ids(&["with-a-long-name"]), LONG);
+        assert!(matches!(unmerged, Err(Error::Cut { .. })), "{unmerged:?}");
     }
 
     #[test]

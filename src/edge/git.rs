@@ -53,6 +53,8 @@ pub enum Error {
     },
     #[error("`git {command}` printed what is not understood: `{record}`")]
     Garbled { command: String, record: String },
+    #[error("`git {command}` did not print its whole answer")]
+    Cut { command: String },
     #[error("`git {command}` printed more than {bytes_max} bytes")]
     TooLong { command: String, bytes_max: usize },
     #[error("could not read {what} within {seconds} s")]
@@ -326,6 +328,12 @@ mod tests {
         assert!(matches!(error, Error::TooLong { bytes_max: 5, .. }));
     }
 
+    const CLEAN: &[u8] = b"# branch.oid (initial)\0# branch.head (detached)\0";
+
+    fn said(record: &str) -> Vec<u8> {
+        [CLEAN, record.as_bytes(), b"\0"].concat()
+    }
+
     #[test]
     fn a_record_that_is_not_understood_is_an_error() {
         for record in [
@@ -333,18 +341,34 @@ mod tests {
             "2 R. N... 1 1 1 a b R100 c",
             "1 M. N... 1 1 1 a b",
             "?",
+            "? ",
+            "1 M. N... 1 1 1 a b ",
+            "",
         ] {
-            let error = Status::parse(record.as_bytes()).unwrap_err();
+            let error = Status::parse(&said(record)).unwrap_err();
             assert!(matches!(error, Error::Garbled { .. }), "{record}");
         }
-        let future = Status::parse(b"# branch.moon full\0# lone\0! ignored\0").unwrap();
+        let future = Status::parse(&said("# branch.moon full\0# lone\0! ignored")).unwrap();
         assert_eq!(future, Status::default());
+    }
+
+    #[test]
+    fn of_half_an_answer_nothing_is_believed() {
+        let whole = said("? file");
+        Status::parse(&whole).unwrap();
+        Status::parse(CLEAN).unwrap();
+        for length in (0..whole.len()).filter(|length| *length != CLEAN.len()) {
+            let error = Status::parse(&whole[..length]).unwrap_err();
+            assert!(matches!(error, Error::Cut { .. }), "{length}: {error}");
+        }
+        let without_headers = Status::parse(b"? file\0");
+        assert!(matches!(without_headers, Err(Error::Cut { .. })));
     }
 
     #[test]
     fn contents_take_no_longer_than_allowed_and_what_is_gone_has_none() {
         let temp = tempfile::tempdir().unwrap();
-        let status = Status::parse(b"? gone\0").unwrap();
+        let status = Status::parse(&said("? gone")).unwrap();
         let git = Git::at(temp.path());
         assert_eq!(git.changes(temp.path(), &status, &clock()).unwrap(), []);
         let error = git.changes(temp.path(), &status, &Clock::new(Duration::ZERO));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use git2::Repository;
 
 use super::library::head_commit;
-use super::{Clock, Error, Git, too_long};
+use super::{Clock, Error, Git, command, too_long};
 use crate::kernel::task::TaskId;
 
 const BRANCHES: &str = "refs/heads/";
@@ -45,6 +45,11 @@ impl Git {
         let output = self.ask(&self.dir, &args, clock)?;
         if output.is_truncated {
             return Err(too_long(&args, output.stdout.len()));
+        }
+        if output.stdout.last().is_some_and(|last| *last != b'\n') {
+            return Err(Error::Cut {
+                command: command(&args),
+            });
         }
         let listed = String::from_utf8_lossy(&output.stdout);
         let names = listed.lines().filter_map(|line| wanted(line, names));

@@ -41,8 +41,12 @@ impl Git {
     fn find_by_program(&self, clock: &Clock) -> Result<Found, Error> {
         let ask = |dir: &Path, question: &str| -> Result<Vec<u8>, Error> {
             let mut answer = self.ask(dir, &["rev-parse", question], clock)?.stdout;
-            answer.pop_if(|last| *last == b'\n');
-            Ok(answer)
+            match answer.pop() {
+                Some(b'\n') => Ok(answer),
+                _ => Err(Error::Cut {
+                    command: "rev-parse".to_owned(),
+                }),
+            }
         };
         let is_bare = |dir: &Path| Ok::<_, Error>(ask(dir, "--is-bare-repository")? == b"true");
         let git_dir = tidy(&path_of(&ask(&self.dir, "--absolute-git-dir")?));

@@ -38,6 +38,9 @@ pub(super) const STATUS: [&str; 7] = [
     "--ignore-submodules=untracked",
 ];
 
+/// Git says these of every work tree.
+const HEADERS: [&[u8]; 2] = [b"# branch.oid ", b"# branch.head "];
+
 /// A list of changes longer than this, some hundred thousand paths, helps nobody.
 pub(super) const STATUS_BYTES_MAX: usize = 16 << 20;
 
@@ -89,17 +92,29 @@ impl Git {
 }
 
 impl Status {
+    /// That a tree is clean has to be said, so an answer that was cut short is none. (A cut right
+    /// between two changes cannot be seen: git does not mark the end.)
     pub(super) fn parse(bytes: &[u8]) -> Result<Status, Error> {
+        let cut = || Error::Cut {
+            command: command(&STATUS),
+        };
+        let records = bytes.strip_suffix(b"\0").ok_or_else(cut)?;
+        let mut missing = HEADERS.to_vec();
         let mut status = Status::default();
-        for record in bytes.split(|byte| *byte == 0).filter(|it| !it.is_empty()) {
+        for record in records.split(|byte| *byte == 0) {
             if status.take(record).is_none() {
                 return Err(Error::Garbled {
                     command: command(&STATUS),
                     record: String::from_utf8_lossy(record).into_owned(),
                 });
             }
+            missing.retain(|header| !record.starts_with(header));
         }
-        Ok(status)
+        if missing.is_empty() {
+            Ok(status)
+        } else {
+            Err(cut())
+        }
     }
 
     /// Takes in one record, or says by returning nothing that it is none.
@@ -111,7 +126,7 @@ impl Status {
             b"1 " => self.take_tracked(rest, 4, 8)?,
             // XY, submodule, four modes, three ids, path.
             b"u " => self.take_tracked(rest, 5, 10)?,
-            b"? " => self.insert(rest, Entry::Untracked),
+            b"? " if !rest.is_empty() => self.insert(rest, Entry::Untracked),
             b"! " => {}
             _ => return None,
         }
@@ -130,7 +145,7 @@ impl Status {
 
     fn take_tracked(&mut self, rest: &[u8], mode: usize, fields: usize) -> Option<()> {
         let fields_found: Vec<&[u8]> = rest.splitn(fields, |byte| *byte == b' ').collect();
-        let path = *fields_found.get(fields - 1)?;
+        let path = fields_found.get(fields - 1).filter(|it| !it.is_empty())?;
         let entry = match (fields_found[mode], fields_found[1]) {
             (b"000000", _) => Entry::Deleted,
             (_, flags) if flags.starts_with(b"S") => {
