@@ -1,12 +1,14 @@
 //! Where a run stands: its directories, settings and tracker, found once at its start and read
 //! again at every stop.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::{self, Config, Sources, TrackerChoice};
 use crate::edge::git::{Git, path_from};
 use crate::edge::store::Site;
+use crate::edge::tracker::jsonl::{OWN_FILES, OWN_FOLDER};
 use crate::edge::tracker::{self, KindChoice, Memory, Tracker, Workspace};
 use crate::kernel::ledger::Territory;
 use crate::kernel::snapshot::{Fault, Sensor};
@@ -101,9 +103,15 @@ impl Ground {
         let name = |path: &Path| path_from(&self.tree, path);
         let files = self.tracker.files();
         let folders = files.not_work.iter().map(|path| name(path) + "/");
+        // The lock is with the tracker, the store with the work tree: mostly the same place.
+        let homes = [&self.workspace, &self.tree].map(|home| name(&home.join(OWN_FOLDER)));
+        let own = homes
+            .iter()
+            .flat_map(|home| OWN_FILES.map(|own| format!("{home}/{own}")));
         let progress = name(&self.workspace.join("progress.txt"));
+        let not_work: BTreeSet<String> = folders.chain(own).chain([progress]).collect();
         Territory {
-            not_work: folders.chain([progress]).collect(),
+            not_work: not_work.into_iter().collect(),
             tracker_file: files.tracker_file.map(|path| name(&path)),
         }
     }
@@ -167,4 +175,65 @@ fn project_file(dir: &Path, root: Option<&Path>, workspace: &Path) -> PathBuf {
         .map(|dir| dir.join(NAME))
         .find(|file| file.exists());
     found.unwrap_or_else(|| workspace.join(NAME))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::Duration;
+
+    use git2::Repository;
+
+    use super::*;
+    use crate::edge::store::{Store, store_dir_at};
+    use crate::edge::tracker::jsonl::{Jsonl, NewTask};
+    use crate::kernel::moment::Moment;
+    use crate::kernel::snapshot;
+
+    const NEW: NewTask<'static> = NewTask {
+        title: "a title",
+        description: None,
+        type_name: "epic",
+        priority: 2,
+        parent: None,
+        blocked_by: &[],
+        id: None,
+    };
+
+    /// What an agent would be asked to save.
+    fn work(ground: &Ground) -> Vec<String> {
+        let territory = ground.territory();
+        let git = ground.git().read(Duration::from_secs(60)).unwrap();
+        let snapshot::Git::Tree(tree) = git else {
+            panic!("{git:?}");
+        };
+        let work = tree.changes.into_iter();
+        let work = work.filter(|change| territory.is_work(change));
+        work.map(|change| change.path).collect()
+    }
+
+    #[test]
+    fn only_what_beadlock_itself_writes_is_not_work() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        let tracker = Jsonl::of(&Workspace::at(root, None));
+        tracker.add(&NEW, "ann", Moment(0)).unwrap();
+        let dir = store_dir_at(root);
+        Store::create(&dir).unwrap();
+        dir.mark("a session").unwrap();
+        fs::write(root.join(".beadlock/state.db.corrupt-1-1-wal"), "x").unwrap();
+        fs::write(root.join("progress.txt"), "x").unwrap();
+        // Only now, so that all of this is in the work tree, and none of it ignored.
+        Repository::init(root).unwrap();
+        fs::remove_file(root.join(".beadlock/.gitignore")).unwrap();
+        let ground = Ground::of(root, &Sources::default()).unwrap();
+        assert_eq!(work(&ground), [""; 0]);
+
+        let theirs = [".beadlock/prompts/unknown.tera"];
+        fs::create_dir(root.join(".beadlock/prompts")).unwrap();
+        for path in theirs {
+            fs::write(root.join(path), "x").unwrap();
+        }
+        assert_eq!(work(&ground), theirs);
+    }
 }

@@ -57,7 +57,8 @@ pub struct Run {
 /// Paths, relative to the work tree, that the run's own machinery writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Territory {
-    /// Never unsaved work: a file, or a folder if it ends with a slash.
+    /// Never unsaved work: a file; a folder, if it ends with a slash; all that begins so, if it
+    /// ends with a star.
     pub not_work: Vec<String>,
     /// The tracker, where it is a file. It must be saved if git tracks it, but its bytes are no
     /// progress: the tasks' states already say what moved.
@@ -66,12 +67,13 @@ pub struct Territory {
 
 impl Territory {
     pub fn is_work(&self, change: &Change) -> bool {
-        let is_own = |own: &String| match own.strip_suffix('/') {
-            Some(folder) => change
+        let is_own = |own: &String| match (own.strip_suffix('/'), own.strip_suffix('*')) {
+            (Some(folder), _) => change
                 .path
                 .strip_prefix(folder)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
-            None => change.path == *own,
+            (None, Some(beginning)) => change.path.starts_with(beginning),
+            (None, None) => change.path == *own,
         };
         let is_untracked_tracker = change.is_untracked && self.is_tracker(change);
         !is_untracked_tracker && !self.not_work.iter().any(is_own)

@@ -112,6 +112,20 @@ fn a_sandbox_that_forbids_git_does_not_forbid_tasks() {
     assert!(scene.path(".beadlock/tracker.lock").exists());
     assert_eq!(
         fs::read_to_string(scene.path(".beadlock/.gitignore")).unwrap(),
-        "*\n"
+        "/tracker.lock\n/state.db*\n/sessions/\n/.gitignore\n"
     );
+    fs::create_dir(scene.path(".beadlock/prompts")).unwrap();
+    fs::write(scene.path(".beadlock/prompts/unknown.tera"), "x").unwrap();
+    let repository = git2::Repository::open(scene.folder.path()).unwrap();
+    let mut options = git2::StatusOptions::new();
+    options
+        .include_untracked(true)
+        .recurse_untracked_dirs(true)
+        .pathspec(".beadlock");
+    let seen = repository.statuses(Some(&mut options)).unwrap();
+    let seen: Vec<_> = seen
+        .iter()
+        .map(|it| it.path().unwrap().to_owned())
+        .collect();
+    assert_eq!(seen, [".beadlock/prompts/unknown.tera"]);
 }

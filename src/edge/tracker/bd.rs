@@ -198,10 +198,7 @@ impl Tracker for Bd {
     fn files(&self) -> Files {
         Files {
             tracker_file: None,
-            not_work: vec![
-                self.workspace.folder(),
-                self.workspace.root.join(".beadlock"),
-            ],
+            not_work: vec![self.workspace.folder()],
         }
     }
 }

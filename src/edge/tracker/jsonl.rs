@@ -15,7 +15,7 @@ use std::time::Duration;
 
 pub use add::NewTask;
 pub use book::Book;
-pub use disk::TEMPORARY_PREFIX;
+pub use disk::{OWN_FILES, OWN_FOLDER, TEMPORARY_PREFIX};
 
 use super::workspace::{Act, Owner};
 use super::{Commands, Error, Files, Kind, List, Patience, Token, Tracker, Workspace};
@@ -229,7 +229,7 @@ impl Tracker for Jsonl {
     fn files(&self) -> Files {
         Files {
             tracker_file: Some(self.path.clone()),
-            not_work: vec![self.workspace.root.join(disk::OWN_FOLDER)],
+            not_work: Vec::new(),
         }
     }
 }

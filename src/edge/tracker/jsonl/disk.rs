@@ -22,6 +22,10 @@ pub const TEMPORARY_PREFIX: &str = ".issues.jsonl.beadlock-";
 /// Beadlock's folder where it cannot use git's.
 pub const OWN_FOLDER: &str = ".beadlock";
 
+/// What in it is Beadlock's own: the lock, the store with its journals and damaged predecessors,
+/// the marks. A star stands for any ending. The rest, such as templates, is the project's.
+pub const OWN_FILES: [&str; 3] = [LOCK_NAME, "state.db*", "sessions/"];
+
 const LOCK_NAME: &str = "tracker.lock";
 
 pub const LOCK_WAIT: Duration = Duration::from_secs(5);
@@ -169,7 +173,9 @@ fn lock_file(root: &Path) -> Result<(File, PathBuf), Error> {
     let ignore = folder.join(".gitignore");
     if !ignore.exists() {
         // Only spares people a line of `git status`.
-        let _ = fs::write(ignore, "*\n");
+        let names = OWN_FILES.iter().chain(&[".gitignore"]);
+        let lines: Vec<String> = names.map(|name| format!("/{name}\n")).collect();
+        let _ = fs::write(ignore, lines.concat());
     }
     Ok((file, path))
 }
