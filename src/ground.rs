@@ -103,13 +103,18 @@ impl Ground {
         let name = |path: &Path| path_from(&self.tree, path);
         let files = self.tracker.files();
         let folders = files.not_work.iter().map(|path| name(path) + "/");
+        let temporary = files.temporary.iter().map(|path| name(path) + "*");
         // The lock is with the tracker, the store with the work tree: mostly the same place.
         let homes = [&self.workspace, &self.tree].map(|home| name(&home.join(OWN_FOLDER)));
         let own = homes
             .iter()
             .flat_map(|home| OWN_FILES.map(|own| format!("{home}/{own}")));
         let progress = name(&self.workspace.join("progress.txt"));
-        let not_work: BTreeSet<String> = folders.chain(own).chain([progress]).collect();
+        let not_work: BTreeSet<String> = folders
+            .chain(temporary)
+            .chain(own)
+            .chain([progress])
+            .collect();
         Territory {
             not_work: not_work.into_iter().collect(),
             tracker_file: files.tracker_file.map(|path| name(&path)),
@@ -223,13 +228,17 @@ mod tests {
         dir.mark("a session").unwrap();
         fs::write(root.join(".beadlock/state.db.corrupt-1-1-wal"), "x").unwrap();
         fs::write(root.join("progress.txt"), "x").unwrap();
+        fs::write(root.join(".beads/.issues.jsonl.beadlock-4711"), "x").unwrap();
         // Only now, so that all of this is in the work tree, and none of it ignored.
         Repository::init(root).unwrap();
         fs::remove_file(root.join(".beadlock/.gitignore")).unwrap();
         let ground = Ground::of(root, &Sources::default()).unwrap();
         assert_eq!(work(&ground), [""; 0]);
 
-        let theirs = [".beadlock/prompts/unknown.tera"];
+        let theirs = [
+            ".beadlock/prompts/unknown.tera",
+            ".beads/.issues.jsonl.mine",
+        ];
         fs::create_dir(root.join(".beadlock/prompts")).unwrap();
         for path in theirs {
             fs::write(root.join(path), "x").unwrap();

@@ -146,6 +146,8 @@ pub struct Files {
     pub tracker_file: Option<PathBuf>,
     /// Folders in which nothing is ever work.
     pub not_work: Vec<PathBuf>,
+    /// What the paths of its writers' temporary files begin with; one that was killed leaves such.
+    pub temporary: Option<PathBuf>,
 }
 
 /// The tracker of a workspace. PATH has no say in it: a binary that happens to be installed

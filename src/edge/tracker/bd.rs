@@ -199,6 +199,7 @@ impl Tracker for Bd {
         Files {
             tracker_file: None,
             not_work: vec![self.workspace.folder()],
+            temporary: None,
         }
     }
 }

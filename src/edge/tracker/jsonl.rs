@@ -15,7 +15,7 @@ use std::time::Duration;
 
 pub use add::NewTask;
 pub use book::Book;
-pub use disk::{OWN_FILES, OWN_FOLDER, TEMPORARY_PREFIX};
+pub use disk::{OWN_FILES, OWN_FOLDER};
 
 use super::workspace::{Act, Owner};
 use super::{Commands, Error, Files, Kind, List, Patience, Token, Tracker, Workspace};
@@ -230,6 +230,7 @@ impl Tracker for Jsonl {
         Files {
             tracker_file: Some(self.path.clone()),
             not_work: Vec::new(),
+            temporary: Some(disk::temporary(&self.path)),
         }
     }
 }

@@ -17,7 +17,7 @@ const FILE_BYTES_MAX: u64 = 512 << 20;
 const READS_MAX: u32 = 10;
 
 /// A writer's file starts with this until it takes the real one's place.
-pub const TEMPORARY_PREFIX: &str = ".issues.jsonl.beadlock-";
+const TEMPORARY_PREFIX: &str = ".issues.jsonl.beadlock-";
 
 /// Beadlock's folder where it cannot use git's.
 pub const OWN_FOLDER: &str = ".beadlock";
@@ -237,6 +237,13 @@ pub fn replace(path: &Path, text: &str, expected: Option<&Token>) -> Result<Repl
             Err(io_error("write", &target, source))
         }
     }
+}
+
+/// What the paths of temporary files begin with. They are beside the file itself, wherever a link
+/// in its place leads.
+pub fn temporary(path: &Path) -> PathBuf {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    target.with_file_name(TEMPORARY_PREFIX)
 }
 
 /// Removes what killed writers have left; under the lock there is no living one.

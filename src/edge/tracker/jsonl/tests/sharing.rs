@@ -97,8 +97,8 @@ fn the_lock_is_kept_inside_git_where_there_is_git() {
 #[test]
 fn leftovers_of_killed_writers_are_swept() {
     let scene = Scene::new("{\"id\":\"t-1\"}\n");
-    let beads = scene.folder.path().join(".beads");
-    fs::write(beads.join(format!("{TEMPORARY_PREFIX}4711")), "half").unwrap();
+    let prefix = disk::temporary(&scene.jsonl.path).into_os_string();
+    fs::write(prefix.into_string().unwrap() + "4711", "half").unwrap();
     assert_eq!(scene.leftovers(), 1);
     scene.jsonl.claim(&id("t-1"), "ann", NOW).unwrap();
     assert_eq!(scene.leftovers(), 0);
