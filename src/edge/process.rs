@@ -144,10 +144,12 @@ impl Call {
     }
 
     fn run_within(&self, stream_bytes_max: u64) -> Result<Output, Error> {
+        // On a busy machine a start alone can take long; that is the caller's time as well.
+        let began = Instant::now();
         let mut streams =
             Streams::new().map_err(|source| self.io("open files for the output of", source))?;
         let handle = self.start(&streams)?;
-        let code = match self.wait(&handle, &streams, stream_bytes_max) {
+        let code = match self.wait(&handle, &streams, began, stream_bytes_max) {
             Ok(End::Exited(code)) => code,
             // As a closed pipe would have ended it.
             Ok(End::Flooded) => {
@@ -198,14 +200,19 @@ impl Call {
         expression.start().map_err(|source| self.unstarted(source))
     }
 
-    fn wait(&self, handle: &duct::Handle, streams: &Streams, bytes_max: u64) -> io::Result<End> {
-        let started = Instant::now();
+    fn wait(
+        &self,
+        handle: &duct::Handle,
+        streams: &Streams,
+        began: Instant,
+        bytes_max: u64,
+    ) -> io::Result<End> {
         loop {
-            let left = self.deadline.saturating_sub(started.elapsed());
+            let left = self.deadline.saturating_sub(began.elapsed());
             if let Some(output) = handle.wait_timeout(left.min(STREAM_CHECK_EVERY))? {
                 return Ok(End::Exited(output.status.code()));
             }
-            if started.elapsed() >= self.deadline {
+            if began.elapsed() >= self.deadline {
                 return Ok(End::Late);
             }
             if streams.longest()? > bytes_max {
