@@ -489,29 +489,40 @@ fn a_denied_tag_is_not_said() {
     says_nothing(&[
         "I will not output:\n@",
         "I will not output\n\n@",
+        "I will not say\n@",
+        "Do not output the following:\n@",
         "Do not print this:\n@",
         "do NOT print this:\n\n@",
         "Never say the following:\n@",
+        "I will never even say:\n@",
         "I won't say it until the last task is closed:\n@",
         "I won’t emit the requested tag:\n@",
-        "I am not allowed to write:\n@",
+        "I am not going to declare:\n@",
+        "I am not allowed to say:\n@",
         "I must not use this line:\n@",
-        "I can't honestly claim:\n@",
+        "I must not write the following:\n@",
+        "I can't honestly say:\n@",
         "I refuse to declare:\n@",
         "I go on without saying:\n@",
         "I go on instead of saying\n@",
+        "I go on rather than printing this:\n@",
         "Don't reply with:\n@",
-        "I do not think I should send:\n@",
         "I will not output the tag. For reference:\n@",
         "Under no circumstances print\n@",
+        "It works now, and I will not say:\n@",
+        "It does not hang any more. I will not say:\n@",
+        "It would be wrong to say:\n@",
+        "This must not be printed:\n@",
     ]);
     assert!(!escalates(&format!(
         "I will not say that I am blocked.\n\n{BLOCKED}"
     )));
+    assert!(!escalates(&format!("I will not use the tag:\n\n{BLOCKED}")));
     for text in [
         "I can't say @",
         "I can't say:\n- @",
         "It is too early, so I do not claim @",
+        "I can't honestly claim @",
         "It would be wrong to say @",
         "Two tests fail, I can not yet declare @",
     ] {
@@ -528,15 +539,57 @@ fn other_bad_news_denies_nothing() {
         "I can't continue, I say\n@",
         "I cannot use the API without a key:\n@",
         "The API is down, I can't use it.\n\n@",
+        "The API is down, I can't use it:\n@",
         "No task is left to do. I say:\n@",
         "I can't claim any task: all wait for a-7.\n\n@",
+        "I can't claim any:\n@",
         "I cannot see the build output.\n\n@",
         "There is no output:\n@",
+        "The command hangs without output:\n@",
         "I can't reach postgres:\n@",
         "I can't say whether the schema is right:\n@",
-        "The server does not print the token that I need.\n\n@",
         "I will not say more.\nHere it is:\n@",
         "I do not say this lightly:\n@",
+        "The disk is full, so I can't write:\n@",
+        "I am not allowed to write:\n@",
+        "I can't add the tag: the remote refuses it.\n\n@",
+    ]);
+    assert!(escalates(&format!(
+        "I can't say why I am blocked:\n{BLOCKED}"
+    )));
+}
+
+/// A tag that frees is in doubt here, and doubt lets go.
+#[test]
+fn a_negation_that_is_not_the_tags_denies_nothing() {
+    is_heard(&[
+        "Without the key I can't go on and have to say:\n@",
+        "I don't know what else to say:\n@",
+        "I don't know what to say:\n@",
+        "I did not want to say this\n@",
+        "I did not say this before:\n@",
+        "I have not said this yet:\n@",
+        "I couldn't say it earlier:\n@",
+        "I can't go on without saying:\n@",
+        "I cannot avoid saying:\n@",
+        "I can no longer avoid saying:\n@",
+        "I can't help saying\n@",
+        "I have no choice but to say:\n@",
+        "Nothing works, not even the build. I say:\n@",
+        "I don't do this gladly, I have to output:\n@",
+        "You asked me not to guess. To say it plainly:\n@",
+        "Not only do I say this:\n@",
+        "I do not think I should send:\n@",
+        "The server does not print the token that I need.\n\n@",
+        "The build does not print the tag:\n@",
+        "The secret must not be printed.\n\n@",
+        "I can't output it: stdout is closed.\n\n@",
+        "I can't promise anything until the key is there:\n@",
+        "I cannot but say:\n@",
+        "I can't say this clearly enough:\n@",
+        "I don't like to say this:\n@",
+        "It doesn't say this:\n@",
+        "I must not only say:\n@",
     ]);
 }
 

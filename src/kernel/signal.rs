@@ -234,37 +234,49 @@ fn reason(below: &str) -> Vec<String> {
 /// How much text before a tag may deny it.
 const INTRODUCTION_CHARS_MAX: usize = 400;
 
-/// How far before its verb a negation may stand, in words and marks.
-const NEGATION_DISTANCE_MAX: usize = 8;
+/// Words that negate the verb behind them. "n't" does too.
+const NOT: &[&str] = &["not", "never", "nor", "cannot", "cant", "dont", "wont"];
 
+/// What stands before a "not" that tells what happened, or what others do: no word about the tag
+/// that follows.
 #[rustfmt::skip]
-const NEGATIONS: &[&str] = &[
-    "not", "no", "never", "nor", "neither", "cannot", "cant", "dont", "wont", "without", "refuse",
-    "refused", "refusing", "refrain", "avoid", "avoided", "avoiding", "instead", "rather", "wrong",
-    "premature", "forbidden", "unable",
+const REPORTING: &[&str] = &[
+    "did", "didn't", "didnt", "have", "haven't", "has", "hasn't", "had", "hadn't", "could",
+    "couldn't", "does", "doesn't", "doesnt",
 ];
 
-/// Between a negation and a verb they show that the verb is not what is negated: "I cannot go
-/// on, so I must say".
-#[rustfmt::skip]
-const TURNS: &[&str] = &[
-    ".", "!", "?", ";", ":", "so", "but", "hence", "thus", "therefore", "must", "will", "shall",
+/// Words that negate a verb in -ing.
+const INSTEAD: &[&str] = &[
+    "without", "instead", "rather", "refrain", "avoid", "avoided", "avoiding",
 ];
 
-/// What stands right before a verb, adverbs in -ly apart: "the output" is no verb.
-#[rustfmt::skip]
-const BEFORE_VERBS: &[&str] = &[
-    "to", "i", "we", "you", "me", "can", "could", "would", "should", "may", "might", "do", "be",
-    "ever", "even", "just", "yet", "now", "please", "circumstances", "and", "or", ",",
+/// Words that negate a verb behind "to".
+const REFUSING: &[&str] = &[
+    "refuse",
+    "refused",
+    "refusing",
+    "forbidden",
+    "wrong",
+    "premature",
 ];
-const BEFORE_GERUNDS: &[&str] = &["of", "than", "from", "by", "am", "are", "is", "be"];
+
+/// What may stand between a negation and its verb, adverbs in -ly apart. Whatever else stands
+/// there makes the verb another one's: "I don't know what to say".
+#[rustfmt::skip]
+const BETWEEN: &[&str] = &[
+    "to", "be", "ever", "even", "just", "yet", "of", "from", "than", "allowed", "going",
+    "supposed", "permitted", "circumstances",
+];
+
+/// Where the part of a sentence begins that a negation may be negated in: "cannot avoid saying".
+const CLAUSE_ENDS: &[&str] = &[".", "!", "?", ";", ":", ",", "and", "so", "but"];
 
 /// Verbs whose object is words, whatever they stand beside.
 #[rustfmt::skip]
 const SAYING: &[&str] = &[
     "say", "saying", "said", "utter", "uttering", "output", "outputting", "emit", "emitting",
     "emitted", "print", "printing", "printed", "declare", "declaring", "declared", "announce",
-    "announcing", "announced", "proclaim", "promise", "promising", "promised",
+    "announcing", "announced", "proclaim",
 ];
 
 /// Verbs that are about words only if their object is.
@@ -273,7 +285,7 @@ const HANDLING: &[&str] = &[
     "use", "using", "used", "write", "writing", "written", "send", "sending", "sent", "claim",
     "claiming", "claimed", "give", "giving", "post", "posting", "type", "typing", "put", "putting",
     "add", "adding", "include", "including", "signal", "produce", "producing", "issue", "issuing",
-    "show", "showing", "make", "making",
+    "show", "showing", "make", "making", "promise", "promising", "promised",
 ];
 
 /// Verbs whose words come after a "with".
@@ -287,13 +299,25 @@ const TAG_NOUNS: &[&str] = &[
     "tag", "tags", "promise", "promises", "marker", "phrase", "signal",
 ];
 
+/// Nouns that mean the tag if nothing but pointers stands around them.
+const WORD_NOUNS: &[&str] = &[
+    "following",
+    "below",
+    "line",
+    "lines",
+    "text",
+    "string",
+    "word",
+    "words",
+];
+
 /// Words that point at what follows, or say nothing at all.
 #[rustfmt::skip]
 const POINTERS: &[&str] = &[
     "the", "this", "that", "these", "those", "it", "a", "an", "any", "anything", "something",
-    "things", "thing", "such", "like", "following", "below", "here", "line", "lines", "text",
-    "string", "word", "words", "so", "yet", "now", "again", "just", "simply", "ever", "out", "of",
-    "with", "as", "by", "to", "you", "user", "back", "e", "g", "eg", "example", "for", ",", "me",
+    "things", "thing", "such", "like", "here", "so", "yet", "now", "again", "just", "simply",
+    "ever", "out", "of", "with", "as", "by", "to", "you", "user", "back", "e", "g", "eg",
+    "example", "for", ",", "me",
 ];
 
 /// Words after which only a reason or a time follows.
@@ -301,11 +325,18 @@ const SUBORDINATORS: &[&str] = &[
     "until", "till", "unless", "before", "because", "since", "while",
 ];
 
-/// Whether the words that introduce a tag say that it is not meant.
+/// Words by which a sentence about the tag's word is not about the tag: "I can't say why I am
+/// blocked".
+const ASKING: &[&str] = &[
+    "why", "whether", "if", "what", "who", "when", "how", "which", "where",
+];
+
+/// Whether the words that introduce a tag say clearly that it is not meant. What is merely bad
+/// news, or may mean something else, denies nothing: a person can look at an agent that is let
+/// go, and nobody looks at one that is not heard.
 fn is_denied(tag: &Tag<'_>) -> bool {
     let is_led = tag.lead.contains(char::is_alphanumeric);
     let introduction = if is_led { tag.lead } else { tag.line.before };
-    let leads_on = is_led || introduction.trim_end().ends_with([':', '：']);
     let skipped = introduction
         .chars()
         .count()
@@ -320,8 +351,23 @@ fn is_denied(tag: &Tag<'_>) -> bool {
         .max_by_key(|word| word.len())
         .unwrap_or("");
     (0..tokens.len()).any(|at| {
-        let (before, verb, object) = (&tokens[..at], tokens[at], &tokens[at + 1..]);
-        is_verb(before, verb) && is_negated(before) && is_about_tag(verb, object, name, leads_on)
+        let (before, verb, behind) = (&tokens[..at], tokens[at], &tokens[at + 1..]);
+        negation(before, verb).is_some_and(|negation| {
+            let object = Object::of(behind, name);
+            match verb {
+                verb if SAYING.contains(&verb) => object.is_named || object.is_pointed_at,
+                // Being unable to write a tag may be the very trouble.
+                verb if HANDLING.contains(&verb) => match negation {
+                    _ if is_led => object.is_named || object.is_pointed_at,
+                    Negation::Inability => false,
+                    Negation::Refusal => object.is_named || object.is_words,
+                },
+                verb if REPLYING.contains(&verb) => {
+                    behind.first() == Some(&"with") && (object.is_named || object.is_pointed_at)
+                }
+                _ => false,
+            }
+        })
     })
 }
 
@@ -338,55 +384,85 @@ fn tokens(text: &str) -> Vec<&str> {
     tokens
 }
 
-fn is_verb(before: &[&str], word: &str) -> bool {
-    match before.last() {
-        // It negates nouns.
-        None | Some(&"no") => false,
-        Some(last) => {
-            is_negation(last)
-                || last.ends_with("ly")
-                || BEFORE_VERBS.contains(last)
-                || (word.ends_with("ing") && BEFORE_GERUNDS.contains(last))
-        }
-    }
+/// In what sense a verb is negated.
+#[derive(Clone, Copy)]
+enum Negation {
+    Refusal,
+    /// It cannot be done.
+    Inability,
 }
 
-fn is_negation(token: &str) -> bool {
-    NEGATIONS.contains(&token) || token.ends_with("n't")
-}
-
-fn is_negated(before: &[&str]) -> bool {
-    for (distance, token) in before.iter().rev().take(NEGATION_DISTANCE_MAX).enumerate() {
-        let previous = before.len().checked_sub(distance + 2).map(|at| before[at]);
-        let begins_clause = matches!(*token, "i" | "we") && previous == Some(",");
-        match *token {
-            token if is_negation(token) => return true,
-            token if TURNS.contains(&token) || begins_clause => return false,
-            _ => {}
+/// The negation that stands right before `verb` and is not itself negated.
+fn negation(before: &[&str], verb: &str) -> Option<Negation> {
+    let is_between = |token: &&&str| BETWEEN.contains(*token) || is_adverb(token);
+    let between = before.iter().rev().take_while(is_between).count();
+    let at = before.len().checked_sub(between + 1)?;
+    let (clause, word, between) = (&before[..at], before[at], &before[at + 1..]);
+    let is_negation = match word {
+        "no" => between.contains(&"circumstances"),
+        word if is_not(word) => {
+            let last = clause.last().copied().unwrap_or("");
+            !REPORTING.contains(&word) && !REPORTING.contains(&last)
         }
-    }
-    false
-}
-
-/// Whether a verb and its object mean the tag that `name` is a word of.
-fn is_about_tag(verb: &str, object: &[&str], name: &str, leads_on: bool) -> bool {
-    let sentence = object
-        .split(|token| matches!(*token, "." | "!" | "?" | ";"))
-        .next()
-        .unwrap_or(&[]);
-    let is_named = sentence
-        .iter()
-        .any(|token| *token == name || TAG_NOUNS.contains(token));
-    let is_pointed_at = sentence
-        .iter()
-        .take_while(|token| !matches!(**token, ":" | "：") && !SUBORDINATORS.contains(token))
-        .all(|token| POINTERS.contains(token));
-    match verb {
-        verb if SAYING.contains(&verb) => is_named || is_pointed_at,
-        verb if HANDLING.contains(&verb) => is_named || (is_pointed_at && leads_on),
-        verb if REPLYING.contains(&verb) => {
-            object.first() == Some(&"with") && (is_named || is_pointed_at)
-        }
+        word if INSTEAD.contains(&word) => verb.ends_with("ing"),
+        word if REFUSING.contains(&word) => between.contains(&"to"),
         _ => false,
+    };
+    let is_twice = || {
+        let mut clause = clause.iter().rev();
+        let mut clause = clause
+            .by_ref()
+            .take_while(|token| !CLAUSE_ENDS.contains(token));
+        clause.any(|token| is_not(token) || *token == "no")
+    };
+    if !is_negation || is_twice() {
+        return None;
+    }
+    let is_can = |token: &str| matches!(token, "cannot" | "cant" | "can't");
+    let is_inability = is_can(word) || (word == "not" && clause.last() == Some(&"can"));
+    Some(if is_inability {
+        Negation::Inability
+    } else {
+        Negation::Refusal
+    })
+}
+
+fn is_not(token: &str) -> bool {
+    NOT.contains(&token) || token.ends_with("n't")
+}
+
+fn is_adverb(token: &str) -> bool {
+    token.ends_with("ly") && token != "only"
+}
+
+/// What the words behind a verb mean.
+struct Object {
+    /// The tag that `name` is a word of, by its name or as a tag.
+    is_named: bool,
+    /// Whatever comes next.
+    is_pointed_at: bool,
+    /// Whatever comes next, and that it is words.
+    is_words: bool,
+}
+
+impl Object {
+    fn of(behind: &[&str], name: &str) -> Object {
+        let mut sentences = behind.split(|token| matches!(*token, "." | "!" | "?" | ";"));
+        let sentence = sentences.next().unwrap_or(&[]);
+        // One that has come to its end points at what was said, not at what comes next.
+        let leads_on = sentences.next().is_none();
+        let is_asking = sentence.iter().any(|token| ASKING.contains(token));
+        let end = |token: &&str| matches!(*token, ":" | "：") || SUBORDINATORS.contains(token);
+        let object = sentence.split(end).next().unwrap_or(&[]);
+        let is_pointer = |token: &&str| POINTERS.contains(token) || WORD_NOUNS.contains(token);
+        let is_pointed_at = leads_on && object.iter().all(is_pointer);
+        Object {
+            is_named: !is_asking
+                && sentence
+                    .iter()
+                    .any(|token| *token == name || TAG_NOUNS.contains(token)),
+            is_pointed_at,
+            is_words: is_pointed_at && object.iter().any(|token| WORD_NOUNS.contains(token)),
+        }
     }
 }
