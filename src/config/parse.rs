@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
-use serde_saphyr::Error as Yaml;
+use serde_saphyr::{Error as Yaml, MessageFormatter, UserMessageFormatter};
 
 use super::file::{Project, StopHook, Switch, User};
 
@@ -93,7 +93,8 @@ fn yaml<T: DeserializeOwned>(source_name: &str, text: &str) -> Result<T, Error> 
                 Yaml::SerdeUnknownVariant {
                     variant, expected, ..
                 } => format!("`{variant}` is none of {}", listed(expected)),
-                other => one_line(&other.to_string()),
+                // Its words for people, without the position, which we name ourselves.
+                other => one_line(&UserMessageFormatter.format_message(other)),
             },
         }
     })

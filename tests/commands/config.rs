@@ -104,6 +104,49 @@ fn what_is_wrong_is_named_with_its_line() {
 }
 
 #[test]
+fn no_phrase_of_a_library_leaks_out_of_an_error() {
+    let scene = Scene::with_tasks(1);
+    let start = || {
+        let done = scene.beadlock(&["start", EPIC, "--session", SESSION]);
+        let stderr = done.done().stderr;
+        let prefix = format!("error: `{}`", scene.path("project.yaml").display());
+        let what = stderr.strip_prefix(&prefix).unwrap().to_owned();
+        what.split("\nhint").next().unwrap().to_owned()
+    };
+    for (text, expected) in [
+        (
+            "workflow: {}\n---\nworkflow: {}\n",
+            " line 3: only single YAML document expected but multiple found",
+        ),
+        (
+            "workflow:\n  stop_hook:\n    max_cycles: 3\n    max_cycles: 4\n",
+            " line 4: duplicate mapping key: max_cycles not allowed here",
+        ),
+        (
+            "workflow:\n  stop_hook:\n    enabled: yes please\n",
+            " line 3: invalid boolean (true or false expected)",
+        ),
+    ] {
+        scene.write("project.yaml", text);
+        assert_eq!(start(), expected, "{text}");
+    }
+    for text in [
+        "workflow: [\n",
+        "workflow:\n  stop_hook:\n    max_cycles: lots\n",
+        "workflow:\n  stop_hook:\n    enabled: &a [*a]\n",
+        "workflow:\n\tstop_hook: {}\n",
+        "workflow: \"a\n",
+        "workflow: 7\n",
+    ] {
+        scene.write("project.yaml", text);
+        let what = start();
+        assert!(what.starts_with(" line "), "{text}: {what}");
+        assert!(!what.contains(" at line "), "{text}: {what}");
+        assert!(!what.contains("column"), "{text}: {what}");
+    }
+}
+
+#[test]
 fn a_list_on_the_command_line_needs_no_brackets() {
     let scene = Scene::with_tasks(1);
     let set = "allow_exit_on=all_complete, context_checkpoint";
