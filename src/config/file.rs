@@ -71,7 +71,7 @@ pub struct StopHook {
     pub stale_after_minutes: Option<Minutes>,
     pub when_unknown: Option<WhenUnknown>,
     pub on_user_prompt: Option<OnUserPrompt>,
-    pub allow_exit_on: Option<Vec<ExitOn>>,
+    pub allow_exit_on: Option<ExitsOn>,
     pub completion_promises: Option<Vec<String>>,
 }
 
@@ -159,6 +159,24 @@ pub enum WhenUnknown {
 pub enum OnUserPrompt {
     Release,
     Hold,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "Vec<ExitOn>")]
+pub struct ExitsOn(pub Vec<ExitOn>);
+
+impl TryFrom<Vec<ExitOn>> for ExitsOn {
+    type Error = String;
+
+    fn try_from(listed: Vec<ExitOn>) -> Result<Self, String> {
+        if listed.contains(&ExitOn::AllComplete) {
+            Ok(ExitsOn(listed))
+        } else {
+            Err("`allow_exit_on` must list `all_complete`: \
+                 without it no work would ever be over"
+                .to_owned())
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::file::{self, ExitOn, StopHook, TrackerChoice, Workflow};
+use super::file::{self, ExitOn, ExitsOn, StopHook, TrackerChoice, Workflow};
 use super::parse::{self, Error, FILE_BYTES_MAX};
 use crate::kernel::policy::{Exits, OnUserPrompt, Policy, WhenUnknown};
 
@@ -49,11 +49,7 @@ impl Sources {
         let stop_hook = self.flags()?.over(self.environment()?.over(files));
         Ok(Config {
             is_enabled: stop_hook.enabled.unwrap_or(true),
-            policy: policy(&stop_hook).map_err(|what| Error {
-                source_name: self.exits_source(),
-                line: None,
-                what,
-            })?,
+            policy: policy(&stop_hook),
             tracker: tracker.unwrap_or(TrackerChoice::Auto),
             prompts: prompts.unwrap_or_else(|| PathBuf::from(PROMPTS_DEFAULT)),
         })
@@ -114,14 +110,6 @@ impl Sources {
         }
         Ok(layer)
     }
-
-    fn exits_source(&self) -> String {
-        let project = self.project.as_deref().filter(|path| path.exists());
-        match project.or(self.user.as_deref()) {
-            Some(path) => path.display().to_string(),
-            None => "allow_exit_on".to_owned(),
-        }
-    }
 }
 
 /// The one key that is read afresh at every stop.
@@ -141,21 +129,16 @@ pub fn is_enabled(sources: &Sources) -> Result<bool, Error> {
     Ok(true)
 }
 
-fn policy(layer: &StopHook) -> Result<Policy, String> {
+fn policy(layer: &StopHook) -> Policy {
     let default = Policy::default();
     let exits = match &layer.allow_exit_on {
         None => default.exits,
-        Some(listed) if !listed.contains(&ExitOn::AllComplete) => {
-            return Err("`allow_exit_on` must list `all_complete`: \
-                        without it no work would ever be over"
-                .to_owned());
-        }
-        Some(listed) => Exits {
+        Some(ExitsOn(listed)) => Exits {
             all_blocked: listed.contains(&ExitOn::AllBlocked),
             context_checkpoint: listed.contains(&ExitOn::ContextCheckpoint),
         },
     };
-    Ok(Policy {
+    Policy {
         check_ready_tasks: layer.check_ready_tasks.unwrap_or(default.check_ready_tasks),
         check_in_progress: layer.check_in_progress.unwrap_or(default.check_in_progress),
         check_git: layer.check_git.unwrap_or(default.check_git),
@@ -181,7 +164,7 @@ fn policy(layer: &StopHook) -> Result<Policy, String> {
             .completion_promises
             .clone()
             .unwrap_or(default.completion_promises),
-    })
+    }
 }
 
 /// The file's text, or nothing where there is no such file.

@@ -147,6 +147,32 @@ fn no_phrase_of_a_library_leaks_out_of_an_error() {
 }
 
 #[test]
+fn an_exit_that_cannot_be_left_out_is_missed_where_it_was_left_out() {
+    let scene = Scene::with_tasks(1);
+    let set = "allow_exit_on=all_blocked";
+    let start = ["start", EPIC, "--session", SESSION, "--set", set];
+    let must = "`allow_exit_on` must list `all_complete`";
+    let from = |source: &str| format!("error: `{source}`: {must}");
+    let done = scene.beadlock(&start).done();
+    done.fails(64, &from("--set allow_exit_on=all_blocked"));
+    let start = || scene.beadlock(&["start", EPIC, "--session", SESSION]);
+    let done = start().env("BEADLOCK_ALLOW_EXIT_ON", "all_blocked").done();
+    done.fails(64, &from("BEADLOCK_ALLOW_EXIT_ON"));
+    scene.user_config("[workflow.stop_hook]\nallow_exit_on = [\"all_blocked\"]\n");
+    start()
+        .done()
+        .fails(64, "config.toml` line 2: `allow_exit_on` must list");
+    scene.user_config("");
+    scene.write(
+        "project.yaml",
+        "workflow:\n  stop_hook:\n    allow_exit_on: [all_blocked]\n",
+    );
+    start()
+        .done()
+        .fails(64, "project.yaml` line 3: `allow_exit_on` must list");
+}
+
+#[test]
 fn a_list_on_the_command_line_needs_no_brackets() {
     let scene = Scene::with_tasks(1);
     let set = "allow_exit_on=all_complete, context_checkpoint";
