@@ -152,9 +152,9 @@ fn tracker_hint(error: &tracker::Error) -> Option<String> {
             "`beadlock task ready` lists what can be worked on now".to_owned()
         }
         Error::OpenChildren { .. } => "close them first".to_owned(),
-        Error::Closed { id } => format!("`beadlock task reopen {}` opens it again", shown(id)),
+        Error::Closed { id } => format!("`beadlock task reopen {}` opens it again", pasted(id)),
         Error::Status { id, status } if *status == Status::Blocked => {
-            let id = shown(id);
+            let id = pasted(id);
             format!("once nothing stands in its way, `beadlock task reopen {id}` opens it again")
         }
         Error::Exists { .. } => "without `--id` a new one is made up".to_owned(),
@@ -166,10 +166,7 @@ fn tracker_hint(error: &tracker::Error) -> Option<String> {
             "give both the same text before the first dash, as in `app-1` and `app-2`".to_owned()
         }
         Error::Foreign { instead, .. } => format!("use {instead}"),
-        Error::Unsupported { owner, .. } => {
-            let commands = owner.split(" or ").map(|tool| format!("`{tool} ready`"));
-            format!("use {}", commands.collect::<Vec<_>>().join(" or "))
-        }
+        Error::Unsupported { owner, .. } => format!("use {}", of_owner(owner, "ready")),
         Error::Unreadable { line: Some(_), .. } => "repair that line in an editor".to_owned(),
         Error::Changed { .. } | Error::Busy { .. } => "try again".to_owned(),
         Error::NoProgram { .. } | Error::Program { .. } => return remedy(error).map(str::to_owned),
@@ -183,8 +180,16 @@ fn tracker_hint(error: &tracker::Error) -> Option<String> {
 }
 
 /// An id in a command line that is made to be pasted.
-fn shown(id: &TaskId) -> &str {
+pub fn pasted(id: &TaskId) -> &str {
     if id.is_plain() { id.as_str() } else { "ID" }
+}
+
+/// The command of each program that may keep the tasks: `bd`, or `bd or br`.
+pub fn of_owner(owner: &str, command: &str) -> String {
+    let commands = owner
+        .split(" or ")
+        .map(|tool| format!("`{tool} {command}`"));
+    commands.collect::<Vec<_>>().join(" or ")
 }
 
 /// Prints an error to stderr and says how the command ends.

@@ -12,7 +12,7 @@ use args::{AddArgs, BlockArgs, CloseArgs, Command, ListArgs, NoteArgs, OneArgs, 
 use listing::{Listing, Shown};
 
 use super::ambient::{actor, ambient, dir, now};
-use super::report::Refusal;
+use super::report::{Refusal, of_owner, pasted};
 use super::{Exit, print, say};
 use crate::edge::tracker::jsonl::{Jsonl, NewTask};
 use crate::edge::tracker::{self, Kind, KindChoice, Tracker, Workspace};
@@ -85,7 +85,7 @@ impl Desk<'_> {
 
     fn list(&self, args: &ListArgs) -> anyhow::Result<Exit> {
         let doing = "could not list the tasks";
-        let book = self.read().context(doing)?;
+        let book = self.read("list").context(doing)?;
         let listing = Listing::new(&book, self.now);
         let mut chosen = match &args.epic {
             Some(epic) => listing
@@ -115,7 +115,7 @@ impl Desk<'_> {
 
     fn ready(&self, args: &ReadyArgs) -> anyhow::Result<Exit> {
         let doing = "could not list the ready tasks";
-        let book = self.read().context(doing)?;
+        let book = self.read("ready").context(doing)?;
         let listing = Listing::new(&book, self.now);
         let ready = match &args.epic {
             Some(epic) => listing
@@ -130,7 +130,7 @@ impl Desk<'_> {
     fn show(&self, args: &OneArgs) -> anyhow::Result<Exit> {
         let id = TaskId::from(args.id.as_str());
         let doing = || format!("could not show `{id}`");
-        let book = self.read().with_context(doing)?;
+        let book = self.read(&shows(&id)).with_context(doing)?;
         let listing = Listing::new(&book, self.now);
         let index = listing
             .find(&id)
@@ -176,9 +176,19 @@ impl Desk<'_> {
         self.change("reopen", &args.id, |id, _| self.jsonl.reopen(id, self.now))
     }
 
-    fn read(&self) -> Result<tracker::jsonl::Book, Refusal> {
+    /// The tasks, where they are ours; `command` is what the owner's own program calls the
+    /// question.
+    fn read(&self, command: &str) -> Result<tracker::jsonl::Book, Refusal> {
         // Beside a database of bd's the file is an export of any age.
-        tracker::choose(&self.workspace, KindChoice::Named(Kind::Jsonl))?;
+        tracker::choose(&self.workspace, KindChoice::Named(Kind::Jsonl)).map_err(|error| {
+            match &error {
+                tracker::Error::Unsupported { owner, .. } => {
+                    let hint = format!("use {}", of_owner(owner, command));
+                    Refusal::from(error).hint(hint)
+                }
+                _ => Refusal::from(error),
+            }
+        })?;
         Ok(self.jsonl.read(READ_DEADLINE)?)
     }
 
@@ -198,7 +208,7 @@ impl Desk<'_> {
 
     fn print_changed(&self, id: &TaskId) -> anyhow::Result<Exit> {
         let doing = || format!("`{id}` was written, but could not be read again");
-        let book = self.read().with_context(doing)?;
+        let book = self.read(&shows(id)).with_context(doing)?;
         let listing = Listing::new(&book, self.now);
         let index = listing
             .find(id)
@@ -223,4 +233,8 @@ impl Desk<'_> {
         print(&listing::printed(&rows, self.args.json)?);
         Ok(Exit::Fine)
     }
+}
+
+fn shows(id: &TaskId) -> String {
+    format!("show {}", pasted(id))
 }

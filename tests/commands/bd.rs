@@ -469,7 +469,7 @@ fn the_embedded_tracker_leaves_a_workspace_of_bd_alone() {
     let add = desk.beadlock(&["task", "add", "x"]).done();
     add.fails(1, "use `bd create TITLE`");
     let list = desk.beadlock(&["task", "list"]).done();
-    list.fails(4, "use `bd ready`");
+    list.fails(4, "use `bd list`");
     assert_eq!(desk.calls(), [""; 0]);
 }
 

@@ -67,6 +67,18 @@ fn a_workspace_of_bd_is_left_to_bd() {
             )
         )
     );
+    for (args, instead) in [
+        (&["list"][..], "bd list"),
+        (&["show", "t-1"], "bd show t-1"),
+        (&["show", "t 1"], "bd show ID"),
+        (
+            &["block", "t-1", "--reason", "no key"],
+            "bd update t-1 --status blocked --append-notes TEXT",
+        ),
+    ] {
+        let hint = format!("\nhint: use `{instead}`\n");
+        assert!(scene.run(args).stderr.ends_with(&hint), "{args:?}");
+    }
     assert_eq!(scene.text(), "{\"id\":\"t-1\"}\n");
 }
 

@@ -94,7 +94,9 @@ impl Owner {
             Act::Release(id) => format!("update {} --status open --assignee ''", shown(id)),
             Act::Note(id) => format!("update {} --append-notes TEXT", shown(id)),
             Act::Close(id) => format!("close {}", shown(id)),
-            Act::Block(id) => format!("update {} --status blocked", shown(id)),
+            Act::Block(id) => {
+                format!("update {} --status blocked --append-notes TEXT", shown(id))
+            }
             Act::Reopen(id) => format!("update {} --status open", shown(id)),
         };
         match self {
