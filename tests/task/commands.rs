@@ -91,6 +91,17 @@ fn an_epic_is_worked_through_from_first_to_last() {
 }
 
 #[test]
+fn one_long_id_does_not_push_everything_aside() {
+    let long = "t-".to_owned() + &"x".repeat(60);
+    let row = |id: &str| format!("{{\"id\":\"{id}\",\"title\":\"One\"}}\n");
+    let scene = Scene::with(row("t-1") + &row(&long));
+    assert_eq!(
+        scene.fine(&["list"]),
+        format!("{:24}  ready  P2  One\n{long}  ready  P2  One\n", "t-1")
+    );
+}
+
+#[test]
 fn json_has_its_documented_shape() {
     let scene = epic();
     assert_eq!(

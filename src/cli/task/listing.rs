@@ -9,10 +9,14 @@ use crate::cli::report::plain;
 use crate::edge::tracker::Error;
 use crate::edge::tracker::jsonl::Book;
 use crate::kernel::moment::Moment;
-use crate::kernel::task::{Cause, Epic, Graph, Stage, Status, Task, TaskId};
+use crate::kernel::task::{Cause, Epic, Graph, Stage, Status, TaskId};
 
 /// How many blockers a row names.
 const BLOCKERS_MAX: usize = 100;
+
+/// How wide a column is made for what stands in it. Whatever is longer takes its room from the
+/// rest of its own row alone.
+const WIDTH_MAX: usize = 24;
 
 /// The tasks of a file, with what the graph says about them.
 pub struct Listing<'a> {
@@ -118,7 +122,7 @@ impl<'a> Listing<'a> {
             blocked_by: blockers.iter().map(TaskId::to_string).collect(),
             assignee: task.claim.as_ref().map(|claim| claim.actor.clone()),
             why: match stage {
-                Some(stage) => self.why(task, stage),
+                Some(stage) => self.why(index, stage),
                 None if task.status == Status::Open => String::new(),
                 None => task.status.name().to_owned(),
             },
@@ -129,6 +133,13 @@ impl<'a> Listing<'a> {
         let text = |key: &str| self.book.text(index, key).filter(|text| !text.is_empty());
         let mut row = self.row(index);
         row.title = text("title").unwrap_or_default();
+        let lease = self.book.tasks()[index].claim.as_ref();
+        if lease.is_some_and(|claim| claim.lease_until > Some(self.now))
+            && row.stage == Some("in_progress")
+            && let Some(until) = text("lease_expires_at")
+        {
+            row.why = format!("{} until {until}", row.why);
+        }
         Whole {
             row,
             description: text("description"),
@@ -147,7 +158,8 @@ impl<'a> Listing<'a> {
         ids.map(|id| self.index[id.as_str()]).collect()
     }
 
-    fn why(&self, task: &Task, stage: Stage) -> String {
+    fn why(&self, index: usize, stage: Stage) -> String {
+        let task = &self.book.tasks()[index];
         match stage {
             Stage::InProgress(Some(claim)) => {
                 let is_live = claim.lease_until.is_some_and(|until| until > self.now);
@@ -161,12 +173,9 @@ impl<'a> Listing<'a> {
             Stage::Stuck(Cause::Person(what)) => what,
             Stage::Stuck(Cause::Status) => "needs a person".to_owned(),
             Stage::Stuck(Cause::Deferred) => {
-                let what = if task.defer_until.is_some() {
-                    "not before its date"
-                } else {
-                    "put off"
-                };
-                what.to_owned()
+                let is_ahead = task.defer_until.is_some_and(|until| until > self.now);
+                let until = self.book.text(index, "defer_until").filter(|_| is_ahead);
+                until.map_or("put off".to_owned(), |until| format!("not before {until}"))
             }
             Stage::Closed | Stage::Ready | Stage::InProgress(None) => String::new(),
         }
@@ -202,7 +211,7 @@ pub fn printed(shown: &[Shown], json: bool) -> anyhow::Result<String> {
         let widths = shown
             .iter()
             .map(|shown| cell(shown.as_row()).chars().count());
-        widths.max().unwrap_or(0)
+        widths.max().unwrap_or(0).min(WIDTH_MAX)
     };
     let widths = (width(|row| &row.id), width(Row::word));
     let mut text = String::new();
