@@ -10,8 +10,9 @@ mod start;
 mod status;
 mod task;
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use clap::{Parser, Subcommand};
 
@@ -46,7 +47,14 @@ pub fn main() -> ExitCode {
         return hook::run(&hook::Args::stop()).into();
     }
     let exit = match Cli::try_parse() {
-        Ok(cli) => dispatch(&cli.command).unwrap_or_else(|error| report::report(&error)),
+        Ok(cli) => {
+            let exit = dispatch(&cli.command).unwrap_or_else(|error| report::report(&error));
+            match cli.command {
+                // A fault of ours may hold nobody, whatever it is.
+                Command::Hook(_) => exit,
+                _ => delivered(exit),
+            }
+        }
         Err(error) => usage(&error),
     };
     exit.into()
@@ -77,10 +85,29 @@ fn usage(error: &clap::Error) -> Exit {
     }
 }
 
-/// Data for stdout: one write, last. A closed pipe is no error.
+/// What kept data from stdout. Commands print last, and once: nobody in between needs to know.
+static LOST: OnceLock<std::io::Error> = OnceLock::new();
+
+/// Data for stdout: one write, last. A closed pipe is no error: the reader has seen enough.
 fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        let _ = LOST.set(error);
+    }
+}
+
+/// How a command ends whose data may not have got anywhere.
+fn delivered(exit: Exit) -> Exit {
+    let Some(error) = LOST.get() else {
+        return exit;
+    };
+    say(&format!(
+        "error: could not write to stdout\n  caused by: {error}"
+    ));
+    Exit::Internal
 }
 
 /// Talk for stderr.

@@ -239,3 +239,24 @@ fn the_first_look_shows_a_held_agent_and_ends_complete() {
         assert!(shown.contains(part), "{part} is missing:\n{shown}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_is_lost_is_no_success() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    let lost = |line: &str| {
+        let script = format!("exec \"$0\" {line} > /dev/full");
+        scene.stop_by_shell(&script).done()
+    };
+    for line in ["status", "status --json", "prompt bd-x7y8", "task list"] {
+        let done = lost(line);
+        assert_eq!(done.status, 70, "{line}: {done:?}");
+        assert!(done.stderr.contains("could not write"), "{line}: {done:?}");
+    }
+    // A hook's fault holds nobody, and a reader that has seen enough is no fault.
+    assert_eq!(lost("hook stop").status, 0);
+    let script = "(sleep 0.2; \"$0\" status; echo $? >&2) | true";
+    let closed = scene.stop_by_shell(script).done();
+    assert_eq!(closed.stderr, "0\n");
+}
