@@ -29,7 +29,7 @@ show beadlock task add "Apply the paint" --epic bd-shed --blocked-by bd-shed.1
 git add -A && git commit -q -m "Plan the shed"
 
 show beadlock start bd-shed --session s-1
-agent_says "I made good progress. Let me know if you need anything else!"
+agent_says "The plan is clear now. Shall I begin with the walls?"
 show beadlock task start bd-shed.1
 agent_says "The walls are nearly done."
 show beadlock task close bd-shed.1
