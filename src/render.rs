@@ -255,6 +255,12 @@ pub fn allow(allow: &Allow, run: Option<&Run>) -> Option<String> {
     })
 }
 
+/// A command of ours about one run, to be typed as it stands. It names the epic: where several
+/// runs share a repository, `abort` alone would end them all and `resume` alone none.
+pub fn command(verb: &str, epic: &str) -> String {
+    format!("`beadlock {verb} {epic}`")
+}
+
 /// Where a line about a run is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
@@ -287,7 +293,7 @@ pub fn found_again(run: &Run) -> String {
 pub fn owed(run: &Run, reader: Reader) -> String {
     let epic = shown(run.epic.as_str());
     let why = match run.outcome {
-        Some(Outcome::SessionOver) => "its session ended while work remained",
+        Some(Outcome::SessionOver) => "its session or its turn ended while work remained",
         Some(Outcome::PausedByAgent) => "the agent paused it from inside its session",
         Some(Outcome::Abandoned) => "the agent aborted it from inside its session",
         Some(other) => other.name(),

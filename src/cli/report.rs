@@ -9,6 +9,9 @@ use crate::edge::{store, tracker};
 use crate::kernel::task::{Status, TaskId};
 use crate::survey::remedy;
 
+/// For whoever has no epic yet, or no tracker at all.
+const BEGINS_ONE: &str = "`beadlock task add TITLE --type epic` begins one";
+
 /// An error that knows how the command ends and what the person can do.
 #[derive(Debug)]
 pub struct Refusal {
@@ -90,9 +93,9 @@ impl From<arm::Error> for Refusal {
         };
         let hint = match &error {
             Error::BadId { .. } => None,
-            Error::NotFound { .. } => {
-                Some("`beadlock task list --all` shows what is there".to_owned())
-            }
+            Error::NotFound { .. } => Some(format!(
+                "`beadlock task list --all` shows what is there; {BEGINS_ONE}"
+            )),
             Error::LiveElsewhere { epic, .. } => Some(format!(
                 "wait for it, or move the run with `beadlock adopt {} --session ID`",
                 plain(epic)
@@ -105,8 +108,11 @@ impl From<arm::Error> for Refusal {
             | Error::NotItsSession { .. }
             | Error::Again { .. } => Some("a person can, from a terminal of their own".to_owned()),
             Error::NotThisSession { .. } => None,
+            Error::Tracker { what } if what.ends_with("no such file") => {
+                Some(BEGINS_ONE.to_owned())
+            }
             Error::Tracker { .. } => Some("mend the tracker and try again".to_owned()),
-            Error::Config(_) => Some("`project.yaml.example` shows every key".to_owned()),
+            Error::Config(_) => Some("correct it there and try again".to_owned()),
             Error::Store(_) | Error::Mark { .. } => {
                 Some("nothing was armed; mend the store's directory and try again".to_owned())
             }

@@ -1,7 +1,5 @@
 //! `start`: arms a run by hand, for an agent's session that somebody else launches.
 
-use std::fmt::Write as _;
-
 use serde_json::json;
 
 use super::ambient::{actor, ambient, asked_by, dir, now, session, sources};
@@ -9,7 +7,9 @@ use super::report::{Refusal, plain};
 use super::{Exit, print, say};
 use crate::arm::{self, Armed, Wish};
 use crate::edge::agent::{Agent, Claude};
+use crate::kernel::ledger::State;
 use crate::kernel::ownership::{Disposition, How};
+use crate::render::command;
 
 /// Hold an agent's session until an epic is done
 ///
@@ -69,20 +69,28 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 
 fn summary(armed: &Armed) -> String {
     let run = &armed.kept.run;
-    let mut line = match armed.what {
-        Disposition::New => format!("run `{}` holds session", run.id),
-        Disposition::Wake => format!("run `{}` goes on and holds session", run.id),
-        Disposition::TakeOver => format!("run `{}` was taken over by session", run.id),
-        Disposition::Show => format!("run `{}` is this session's own already;", run.id),
-    };
-    // Writing to a string cannot fail.
-    let _ = write!(
-        line,
-        " `{}` until `{}` is done",
-        plain(&run.session),
-        run.epic
-    );
-    line
+    let (id, epic, session) = (&run.id, &run.epic, plain(&run.session));
+    match (armed.what, run.state) {
+        (Disposition::New, _) => {
+            format!("run `{id}` holds session `{session}` until `{epic}` is done")
+        }
+        (Disposition::Wake, _) => {
+            format!("run `{id}` goes on and holds session `{session}` until `{epic}` is done")
+        }
+        (Disposition::TakeOver, _) => {
+            format!(
+                "run `{id}` was taken over and holds session `{session}` until `{epic}` is done"
+            )
+        }
+        (Disposition::Show, State::Active) => {
+            format!("run `{id}` holds session `{session}` already, until `{epic}` is done")
+        }
+        (Disposition::Show, state) => format!(
+            "run `{id}` of session `{session}` is {} and holds nobody; a person's {} goes on",
+            state.name(),
+            command("resume", epic.as_str())
+        ),
+    }
 }
 
 fn facts(armed: &Armed) -> String {

@@ -165,7 +165,9 @@ impl<'a> View<'a> {
 
     fn text(&self) -> String {
         let run = self.run;
-        let outcome = run.outcome.map(|outcome| format!(" ({})", outcome.name()));
+        let outcome = run.outcome.map(Outcome::name);
+        let outcome = outcome.filter(|outcome| *outcome != run.state.name());
+        let outcome = outcome.map(|outcome| format!(" ({outcome})"));
         let mut lines = vec![
             format!("run      {}", run.id),
             format!("epic     {}", run.epic),

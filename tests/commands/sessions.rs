@@ -40,7 +40,10 @@ fn a_session_that_ends_leaves_its_run_waiting_and_the_next_one_tells() {
     let mut next = scene.payload(FRESH);
     next.insert("session_id".into(), json!("next"));
     let told = scene.hook("session-start", &next).tells();
-    assert!(told.contains("session ended while work remained"), "{told}");
+    assert!(
+        told.contains("its session or its turn ended while work remained"),
+        "{told}"
+    );
     assert!(told.contains("/run-tasks bd-x7y8"), "{told}");
     scene.hook("session-start", &next).is_silent();
 }

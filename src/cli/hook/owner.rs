@@ -163,7 +163,7 @@ fn run_named_by(launch: &str) -> &str {
 fn armed_run(epic: &str, session: &str, event: &Event, ambient: &Ambient) -> Owned {
     let refused = |what: &dyn std::fmt::Display| {
         Owned::Refused(format!(
-            "Beadlock guards nothing here: {what} (asked for by `hook stop --epic`)."
+            "Beadlock guards nothing here, although the hook's own line names an epic: {what}"
         ))
     };
     let Some(wish) = wish(epic, session, How::AtStop, event, ambient) else {

@@ -243,7 +243,7 @@ impl Case<'_> {
             && before.state == State::Active
         {
             let what = "the run keeps the settings it was started with";
-            reply.tell_also(&format!("Beadlock: {}; {what}.", fault.what));
+            reply.tell_also(&format!("Beadlock: {what}: {}", fault.what));
         }
         if !owed.is_empty() {
             reply.tell_also(&owed.join("\n"));

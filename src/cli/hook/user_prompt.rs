@@ -85,9 +85,9 @@ fn run_tasks(arguments: &str, session: &str, event: &Event, ambient: &Ambient) -
         }
         Err(error) => {
             let refusal = Refusal::from(error);
-            let hint = refusal.hint.map(|hint| format!(" Hint: {hint}."));
+            let hint = refusal.hint.map(|hint| format!("\nHint: {hint}"));
             refused(format!(
-                "Beadlock: {}.{}",
+                "Beadlock: {}{}",
                 refusal.what,
                 hint.unwrap_or_default()
             ))
