@@ -12,7 +12,7 @@ use std::time::Duration;
 use tera::{Context, Tera};
 
 use crate::edge::tracker::Commands;
-use crate::kernel::ledger::{Outcome, Run, State};
+use crate::kernel::ledger::{Outcome, PromptKind, Run, State};
 use crate::kernel::policy::Policy;
 use crate::kernel::snapshot::Fault;
 use crate::kernel::task::{Cause, TaskId};
@@ -182,11 +182,11 @@ fn one_off(template: &str, context: &Context, bytes_max: usize) -> Result<String
     }
 }
 
-/// One or two sentences for the person at the screen, where there is something to say.
+/// A few sentences for the person at the screen, where there is something to say.
 pub fn allow(allow: &Allow, run: Option<&Run>) -> Option<String> {
     let epic = run.map(|run| shown(run.epic.as_str())).unwrap_or_default();
     let cycles = run.map_or(0, |run| run.counters.cycles);
-    let resume = "`beadlock resume` goes on";
+    let resume = command("resume", &epic);
     Some(match allow {
         Allow::Idle | Allow::Resting | Allow::Planning => return None,
         Allow::Disabled { is_news: false } => return None,
@@ -194,38 +194,37 @@ pub fn allow(allow: &Allow, run: Option<&Run>) -> Option<String> {
             format!("Beadlock is switched off by the configuration; {epic} is not guarded.")
         }
         Allow::Corrupt(fault) => format!(
-            "Beadlock let the agent go without knowing whether its work is done: {}. `beadlock status` shows what is still guarded, `beadlock start` begins anew.",
-            fault_named(fault)
+            "Beadlock let the agent go without knowing whether its work is done: {} `beadlock status` shows what is still guarded, `beadlock start` begins anew.",
+            sentence(&fault_named(fault))
         ),
         Allow::Stale => format!(
-            "Beadlock let {epic} rest: nothing had happened for a long time. {resume}, `beadlock abort` ends it."
+            "Beadlock let {epic} rest: nothing had happened for a long time. {resume} goes on, {} ends it.",
+            command("abort", &epic)
         ),
         Allow::Conversation => {
             format!("Beadlock: the run on {epic} is still open; the agent goes on when you say so.")
         }
-        Allow::NeedsHuman(need) => format!(
-            "Beadlock: {epic} needs you. {} Answer the agent, or {resume}.",
-            need_named(need)
-        ),
+        Allow::NeedsHuman(need) => {
+            format!(
+                "Beadlock: {epic} needs you. {}",
+                need_named(need, &epic, run)
+            )
+        }
         Allow::Checkpoint { git } => format!(
             "Beadlock: {epic} stopped at a context checkpoint{}. Start a fresh session and type `/run-tasks {epic}`, or `beadlock start {epic} --session ID`.",
-            match git {
-                SavedWork::Saved => String::new(),
-                SavedWork::Unchecked => " (git was not checked)".to_owned(),
-                SavedWork::Unknown(fault) => format!(" (git is unknown: {})", fault_named(fault)),
-                SavedWork::Unsaved(paths) => format!(" with unsaved work: {}", names(paths)),
-            }
+            saved_named(git)
         ),
         Allow::Unknown(fault) => format!(
-            "Beadlock let the agent go without knowing whether {epic} is done: {}. The run stays open; `beadlock status` shows it.",
-            fault_named(fault)
+            "Beadlock let the agent go without knowing whether {epic} is done: {} The run stays open; `beadlock status {epic}` shows it.",
+            sentence(&fault_named(fault))
         ),
         Allow::Empty => format!(
             "Beadlock: {epic} has no tasks, so there was nothing to hold the agent for. The run is over."
         ),
         Allow::Deadlocked(knot) => format!(
-            "Beadlock: {epic} is deadlocked; these wait only for each other: {}. Untie them, then {resume}.",
-            ids_named(knot)
+            "Beadlock: {epic} is deadlocked; these wait only for each other: {}. Untie them. {}",
+            ids_named(knot),
+            to_go_on("prompt the agent", &epic, run)
         ),
         Allow::Unchecked(ids) => format!(
             "Beadlock: {epic} ended unchecked; not done are {}, but their check is switched off.",
@@ -242,23 +241,51 @@ pub fn allow(allow: &Allow, run: Option<&Run>) -> Option<String> {
             "Beadlock let {epic} go: the limit of cycles (max_cycles) is spent after {cycles}. The run is over; `beadlock start {epic} --session ID` begins another."
         ),
         Allow::NoProgress => format!(
-            "Beadlock let {epic} go: nothing moved for several cycles. {resume}; `beadlock status` shows what is left."
+            "Beadlock let {epic} go: nothing moved for several cycles. `beadlock status {epic}` shows what is left. {}",
+            to_go_on("prompt the agent", &epic, run)
         ),
         Allow::Background(labels) => format!(
             "Beadlock lets the agent wait for its background work: {}. {epic} stays open.",
             names(labels)
         ),
         Allow::Unrecorded(fault) => format!(
-            "Beadlock let the agent go because it could not record the stop: {}. {epic} is not done.",
-            fault_named(fault)
+            "Beadlock let the agent go because it could not record the stop: {} {epic} is not done.",
+            sentence(&fault_named(fault))
         ),
     })
+}
+
+fn saved_named(git: &SavedWork) -> String {
+    match git {
+        SavedWork::Saved => String::new(),
+        SavedWork::Unchecked => " (git was not checked)".to_owned(),
+        SavedWork::Unknown(fault) => format!(" (git is unknown: {})", fault_named(fault)),
+        SavedWork::Unsaved(paths) => format!(" with unsaved work: {}", names(paths)),
+    }
 }
 
 /// A command of ours about one run, to be typed as it stands. It names the epic: where several
 /// runs share a repository, `abort` alone would end them all and `resume` alone none.
 pub fn command(verb: &str, epic: &str) -> String {
     format!("`beadlock {verb} {epic}`")
+}
+
+/// What a person types so that a waiting run holds its agent again. Where no hook reports
+/// prompts, a prompt wakes nothing.
+fn to_go_on(prompt: &str, epic: &str, run: Option<&Run>) -> String {
+    let resume = command("resume", epic);
+    if run.is_some_and(hears_prompts) {
+        format!("To go on, {prompt}, or type {resume}.")
+    } else {
+        format!("To go on, type {resume} first, then {prompt}.")
+    }
+}
+
+/// Whether a hook has told the run of its session's last prompt. Until one has, it may be that
+/// none ever will.
+pub fn hears_prompts(run: &Run) -> bool {
+    let prompt = run.turn.prompt.as_ref();
+    prompt.is_some_and(|prompt| prompt.kind != PromptKind::Unreported)
 }
 
 /// Where a line about a run is read.
@@ -299,21 +326,18 @@ pub fn owed(run: &Run, reader: Reader) -> String {
         Some(other) => other.name(),
         None => "it is open",
     };
+    let (resume, abort) = (command("resume", &epic), command("abort", &epic));
     let next = match (run.state, reader) {
         (State::Ended, _) => format!("`beadlock start {epic} --session ID` begins another run"),
         (State::Waiting, Reader::Waker) => "your prompt goes on with it".to_owned(),
-        (State::Waiting, Reader::OwnSession) => {
-            "the next prompt here goes on with it, `beadlock abort` ends it".to_owned()
+        (State::Waiting, Reader::OwnSession) if hears_prompts(run) => {
+            format!("the next prompt here goes on with it, {abort} ends it")
         }
         // Its session may be gone for good: waking the run there would guard nobody.
-        (State::Waiting, Reader::Elsewhere) if run.outcome == Some(Outcome::SessionOver) => {
-            format!(
-                "type `/run-tasks {epic}` in the session that is to go on, `beadlock abort` ends it"
-            )
+        (_, Reader::Elsewhere) => format!("{}, {abort} ends it", moved(&epic)),
+        (State::Active | State::Waiting | State::Stale | State::Paused, _) => {
+            format!("type {resume} to go on, {abort} to end it")
         }
-        (State::Active | State::Waiting | State::Stale | State::Paused, _) => format!(
-            "type `/run-tasks {epic}` or `beadlock resume` to go on, `beadlock abort` to end it"
-        ),
     };
     let state = match reader {
         Reader::Waker => "was",
@@ -325,6 +349,13 @@ pub fn owed(run: &Run, reader: Reader) -> String {
     )
 }
 
+/// What is typed to go on in whatever session that is to be.
+pub fn moved(epic: &str) -> String {
+    format!(
+        "type `/run-tasks {epic}` in the session that is to go on (or `beadlock start {epic} --session ID`)"
+    )
+}
+
 /// A number and what is counted.
 pub fn counted(count: u32, noun: &str) -> String {
     match count {
@@ -333,23 +364,20 @@ pub fn counted(count: u32, noun: &str) -> String {
     }
 }
 
-fn need_named(need: &Need) -> String {
+fn need_named(need: &Need, epic: &str, run: Option<&Run>) -> String {
     match need {
-        Need::Said { tag, lines } if lines.is_empty() => {
-            format!("The agent said {}.", shown(tag))
-        }
         Need::Said { tag, lines } => {
-            let said = bounded(&lines.join(" "), 400);
-            let end = if said.ends_with(['.', '!', '?', '…']) {
-                ""
-            } else {
-                "."
+            let said = match lines.join(" ") {
+                said if said.is_empty() => shown(tag),
+                said => format!("{}: {}", shown(tag), bounded(&said, 400)),
             };
-            format!("The agent said {}: {said}{end}", shown(tag))
+            let next = to_go_on("answer the agent", epic, run);
+            format!("The agent said {} {next}", sentence(&said))
         }
         Need::Shrunk(ids) => format!(
-            "Tasks left the epic without being closed: {}.",
-            ids_named(ids)
+            "Tasks left the epic without being closed: {}. {}",
+            ids_named(ids),
+            to_go_on("answer the agent", epic, run)
         ),
         Need::Blocked(rest) => {
             let each = |(id, stuck): &(TaskId, Stuck)| {
@@ -367,8 +395,21 @@ fn need_named(need: &Need) -> String {
                 0 => String::new(),
                 hidden => format!(" and {hidden} more"),
             };
-            format!("What is left: {}{hidden}.", each.join(", "))
+            format!(
+                "What is left: {}{hidden}. {}",
+                each.join(", "),
+                to_go_on("prompt the agent", epic, run)
+            )
         }
+    }
+}
+
+/// What is said, as a sentence of its own.
+fn sentence(text: &str) -> String {
+    if text.ends_with(['.', '!', '?', '…']) {
+        text.to_owned()
+    } else {
+        format!("{text}.")
     }
 }
 

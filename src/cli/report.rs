@@ -7,6 +7,7 @@ use super::exit::Exit;
 use crate::arm;
 use crate::edge::{store, tracker};
 use crate::kernel::task::{Status, TaskId};
+use crate::render::command;
 use crate::survey::remedy;
 
 /// For whoever has no epic yet, or no tracker at all.
@@ -100,9 +101,10 @@ impl From<arm::Error> for Refusal {
                 "wait for it, or move the run with `beadlock adopt {} --session ID`",
                 plain(epic)
             )),
-            Error::SecondEpic { .. } => Some(
-                "end it with `beadlock abort`, or pass `--replace` to `beadlock start`".to_owned(),
-            ),
+            Error::SecondEpic { epic, .. } => Some(format!(
+                "end it with {}, or pass `--replace` to `beadlock start`",
+                command("abort", &plain(epic))
+            )),
             Error::GivenAway { .. }
             | Error::NotAnAgents { .. }
             | Error::NotItsSession { .. }

@@ -11,6 +11,7 @@ use crate::edge::agent::{Agent, Ambient, Claude};
 use crate::edge::store::{self, Kept, Store, StoreDir, Unread, Writer};
 use crate::kernel::ledger::{By, Outcome, Run};
 use crate::kernel::ownership::{Asker, How, Refused, may_adopt};
+use crate::render::command;
 
 /// End a run: the agent is free from its next stop on
 #[derive(Debug, clap::Args)]
@@ -219,7 +220,7 @@ fn not_moved(refused: Refused, run: &Run) -> Refusal {
         ),
         Refused::HasOne => (
             format!("session `{session}` has a run already"),
-            format!("end it with `beadlock abort {}` first", run.epic),
+            format!("end it with {} first", command("abort", run.epic.as_str())),
         ),
         Refused::SecondEpic
         | Refused::NotThisSession

@@ -13,7 +13,7 @@ use crate::ground;
 use crate::kernel::ledger::{Outcome, Run, State};
 use crate::kernel::moment::Moment;
 use crate::kernel::task::{Counts, Epic};
-use crate::render::counted;
+use crate::render::{command, counted, hears_prompts, moved};
 use crate::survey;
 
 /// Show where the run stands
@@ -212,18 +212,22 @@ impl<'a> View<'a> {
 }
 
 fn next_step(run: &Run) -> Option<String> {
+    let epic = run.epic.as_str();
+    let (resume, abort) = (command("resume", epic), command("abort", epic));
     match run.state {
-        State::Active => Some("`beadlock pause` or `beadlock abort` lets the agent go".to_owned()),
-        // Whoever opened it may have closed it for good.
-        State::Waiting if run.outcome == Some(Outcome::SessionOver) => Some(format!(
-            "type `/run-tasks {}` in the session that is to go on; `beadlock abort` ends it",
-            run.epic
-        )),
-        State::Waiting => {
-            Some("type into the session, or `beadlock resume`; `beadlock abort` ends it".to_owned())
+        State::Active => {
+            let pause = command("pause", epic);
+            Some(format!("{pause} or {abort} lets the agent go"))
         }
-        State::Stale | State::Paused => {
-            Some("`beadlock resume` goes on, `beadlock abort` ends it".to_owned())
+        // Whoever opened it may have closed it for good.
+        State::Waiting if run.outcome == Some(Outcome::SessionOver) => {
+            Some(format!("{}; {abort} ends it", moved(epic)))
+        }
+        State::Waiting if hears_prompts(run) => Some(format!(
+            "type into the session, or {resume}; {abort} ends it"
+        )),
+        State::Waiting | State::Stale | State::Paused => {
+            Some(format!("{resume} goes on, {abort} ends it"))
         }
         State::Ended => None,
     }

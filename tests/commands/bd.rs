@@ -307,7 +307,7 @@ fn no_bad_answer_is_ever_taken_for_done() {
             .blocks("unknown");
         let told = desk.stop().allows("unknown");
         assert!(told.contains(said), "{name}: {told}");
-        assert!(told.contains("`beadlock status`"), "{name}: {told}");
+        assert!(told.contains("`beadlock status bd-x7y8`"), "{name}: {told}");
         let fault = desk.scene.records().last().unwrap().faults.join(" ");
         assert!(fault.contains(said), "{name}: {fault}");
         assert_eq!(desk.scene.run().state.name(), "active", "{name}");

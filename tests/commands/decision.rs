@@ -212,7 +212,7 @@ fn an_agent_that_needs_a_person_is_let_go_and_waits() {
         .stop()
         .says("I am stuck.\n\n<promise>BLOCKED - NEEDS USER</promise>\nThe API key is missing.")
         .allows("needs_human");
-    assert!(told.contains("The API key is missing. Answer"), "{told}");
+    assert!(told.contains("The API key is missing. To go on"), "{told}");
     assert_eq!(scene.run().state.name(), "waiting");
     // A stop says it again each time: an agent may have called its hook itself.
     let records = scene.records().len();

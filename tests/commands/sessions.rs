@@ -52,6 +52,7 @@ fn a_session_that_ends_leaves_its_run_waiting_and_the_next_one_tells() {
 fn what_to_type_depends_on_where_it_is_read() {
     let scene = Scene::with_tasks(1);
     scene.start(SESSION);
+    scene.prompt("p1", "go").is_silent();
     scene.hook("session-end", &scene.payload(END));
     let status = scene.beadlock(&["status"]).done().stdout;
     let next = "next     type `/run-tasks bd-x7y8` in the session that is to go on";
@@ -67,7 +68,10 @@ fn what_to_type_depends_on_where_it_is_read() {
     scene.edit_run(|run| run.told.is_owed = true);
     let told = scene.prompt("p2", "hello").tells();
     assert!(told.contains("bd-x7y8 is paused"), "{told}");
-    assert!(told.contains("`beadlock resume` to go on"), "{told}");
+    assert!(
+        told.contains("`beadlock resume bd-x7y8` to go on"),
+        "{told}"
+    );
 }
 
 #[test]

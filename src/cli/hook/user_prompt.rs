@@ -75,8 +75,10 @@ fn run_tasks(arguments: &str, session: &str, event: &Event, ambient: &Ambient) -
             let warnings = armed.warnings.join("; ");
             let run = &armed.kept.run;
             let mut text = format!(
-                "Beadlock holds this session until {} is done (at most {} cycles). `beadlock abort` ends that at any time.",
-                run.epic, run.policy.max_cycles
+                "Beadlock holds this session until {} is done (at most {} cycles). {} ends that at any time.",
+                run.epic,
+                run.policy.max_cycles,
+                render::command("abort", run.epic.as_str())
             );
             if !warnings.is_empty() {
                 text = format!("{text} Mind: {warnings}.");
