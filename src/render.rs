@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::mem;
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
@@ -190,12 +191,13 @@ pub fn allow(allow: &Allow, run: Option<&Run>) -> Option<String> {
     Some(match allow {
         Allow::Idle | Allow::Resting | Allow::Planning => return None,
         Allow::Disabled { is_news: false } => return None,
-        Allow::Disabled { is_news: true } => {
-            format!("Beadlock is switched off by the configuration; {epic} is not guarded.")
-        }
+        Allow::Disabled { is_news: true } => format!(
+            "Beadlock is switched off by `enabled: false` under `workflow.stop_hook`; {epic} is not guarded until that is `true` again."
+        ),
         Allow::Corrupt(fault) => format!(
-            "Beadlock let the agent go without knowing whether its work is done: {} `beadlock status` shows what is still guarded, `beadlock start` begins anew.",
-            sentence(&fault_named(fault))
+            "Beadlock let the agent go without knowing whether its work is done: {} {}",
+            sentence(&fault_named(fault)),
+            store_remedy(&fault.what)
         ),
         Allow::Stale => format!(
             "Beadlock let {epic} rest: nothing had happened for a long time. {resume} goes on, {} ends it.",
@@ -227,7 +229,7 @@ pub fn allow(allow: &Allow, run: Option<&Run>) -> Option<String> {
             to_go_on("prompt the agent", &epic, run)
         ),
         Allow::Unchecked(ids) => format!(
-            "Beadlock: {epic} ended unchecked; not done are {}, but their check is switched off.",
+            "Beadlock: {epic} ended unchecked, because a check is switched off. Not done are {}, and whatever is blocked, deferred or held.",
             ids_named(ids)
         ),
         Allow::Complete => {
@@ -286,6 +288,35 @@ fn to_go_on(prompt: &str, epic: &str, run: Option<&Run>) -> String {
 pub fn hears_prompts(run: &Run) -> bool {
     let prompt = run.turn.prompt.as_ref();
     prompt.is_some_and(|prompt| prompt.kind != PromptKind::Unreported)
+}
+
+/// What helps against a store that could not answer. A fault is only words; these are our own.
+fn store_remedy(what: &str) -> &'static str {
+    let remedies = [
+        ("newer beadlock", "Use the newer beadlock."),
+        (
+            "could not use",
+            "Look at the permissions of that directory.",
+        ),
+        (
+            "stayed busy",
+            "The run is still there, and its next stop is judged again.",
+        ),
+        (
+            "the disk is full",
+            "Free some space; the run is still there.",
+        ),
+        (
+            "changing hands",
+            "`beadlock status --all` shows who has which run now.",
+        ),
+        ("cannot be read", "`beadlock status --all` shows what can."),
+    ];
+    let remedy = remedies.iter().find(|(part, _)| what.contains(part));
+    remedy.map_or(
+        "This session is not guarded now; `beadlock start EPIC --session ID` begins anew.",
+        |(_, remedy)| remedy,
+    )
 }
 
 /// Where a line about a run is read.
@@ -374,11 +405,18 @@ fn need_named(need: &Need, epic: &str, run: Option<&Run>) -> String {
             let next = to_go_on("answer the agent", epic, run);
             format!("The agent said {} {next}", sentence(&said))
         }
-        Need::Shrunk(ids) => format!(
-            "Tasks left the epic without being closed: {}. {}",
-            ids_named(ids),
-            to_go_on("answer the agent", epic, run)
-        ),
+        Need::Shrunk(ids) => {
+            let resume = command("resume", epic);
+            let accepts = if run.is_some_and(hears_prompts) {
+                format!("A prompt to the agent, or {resume}, accepts")
+            } else {
+                format!("{resume} accepts")
+            };
+            format!(
+                "Tasks left the epic without being closed: {}. {accepts} that they are gone; put them back first if they are not to be.",
+                ids_named(ids)
+            )
+        }
         Need::Blocked(rest) => {
             let each = |(id, stuck): &(TaskId, Stuck)| {
                 let why = match stuck {
@@ -396,12 +434,51 @@ fn need_named(need: &Need, epic: &str, run: Option<&Run>) -> String {
                 hidden => format!(" and {hidden} more"),
             };
             format!(
-                "What is left: {}{hidden}. {}",
+                "What is left: {}{hidden}. {}Neither an answer nor `resume` frees a task. {}",
                 each.join(", "),
+                remedies(rest),
                 to_go_on("prompt the agent", epic, run)
             )
         }
     }
+}
+
+/// What frees a task, once for each kind of trouble, with the first task that has it.
+fn remedies(rest: &[(TaskId, Stuck)]) -> String {
+    let kind = |stuck: &Stuck| match stuck {
+        Stuck::HeldBy(_) => None,
+        Stuck::Cause(cause) => Some(mem::discriminant(cause)),
+    };
+    let mut seen = Vec::new();
+    let mut text = String::new();
+    for (id, stuck) in rest {
+        if seen.contains(&kind(stuck)) {
+            continue;
+        }
+        seen.push(kind(stuck));
+        let id = if id.is_plain() { id.as_str() } else { "ID" };
+        let remedy = match stuck {
+            Stuck::HeldBy(actor) => format!(
+                "{id} comes free when {} is done with it or the lease ends (`beadlock task show {id}` says when).",
+                shown(actor)
+            ),
+            Stuck::Cause(Cause::Status) => format!(
+                "{id} is blocked by its own status: its notes say why (`beadlock task show {id}`), and `beadlock task reopen {id}`, or your tracker's own command, frees it."
+            ),
+            Stuck::Cause(Cause::Deferred) => {
+                format!(
+                    "`beadlock task show {id}`, or your tracker, says until when {id} is deferred."
+                )
+            }
+            Stuck::Cause(Cause::Person(_)) => {
+                format!("{id} needs a status or type that agents work on.")
+            }
+            // What it waits for is named beside it.
+            Stuck::Cause(Cause::Waits(_)) => continue,
+        };
+        text = format!("{text}{remedy} ");
+    }
+    text
 }
 
 /// What is said, as a sentence of its own.

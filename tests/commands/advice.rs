@@ -2,6 +2,7 @@
 //! a hook reports their prompts.
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use beadlock::kernel::ledger::{Outcome, Prompt, PromptKind, Run, State};
 use beadlock::kernel::snapshot::Fault;
@@ -286,6 +287,159 @@ fn a_turn_that_failed_did_not_end_its_session() {
         told.contains("`beadlock start bd-x7y8 --session ID`"),
         "{told}"
     );
+}
+
+#[test]
+fn what_blocks_each_task_is_named_with_what_frees_it() {
+    let scene = Scene::with_tasks(5);
+    scene.start(SESSION);
+    let reason = ["task", "block", "bd-x7y8.1", "--reason", "no key"];
+    assert_eq!(scene.beadlock(&reason).done().status, 0);
+    scene.set_status(2, "review");
+    scene.edit_row("bd-x7y8.3", |row| {
+        row.insert("defer_until".into(), json!("2099-01-01T00:00:00Z"));
+    });
+    scene.edit_row("bd-x7y8.4", |row| {
+        row.insert("status".into(), json!("in_progress"));
+        row.insert("assignee".into(), json!("ann"));
+        row.insert("started_at".into(), json!("2026-01-01T00:00:00Z"));
+        row.insert("lease_expires_at".into(), json!("2099-01-01T00:00:00Z"));
+    });
+    scene.edit_row("bd-x7y8.5", |row| {
+        let edges = row["dependencies"].as_array_mut().unwrap();
+        edges.push(crate::scene::edge("bd-x7y8.5", "bd-x7y8.1", "blocks"));
+    });
+    let told = scene.stop().allows("needs_human");
+    for part in [
+        "bd-x7y8.1 (blocked)",
+        "bd-x7y8.2 (status review)",
+        "bd-x7y8.3 (deferred)",
+        "bd-x7y8.4 (held by ann)",
+        "bd-x7y8.5 (waits for bd-x7y8.1)",
+        "its notes say why",
+        "`beadlock task show bd-x7y8.1`",
+        "`beadlock task reopen bd-x7y8.1`",
+        "`beadlock task show bd-x7y8.3`, or your tracker, says until when",
+        "bd-x7y8.4 comes free when ann is done with it or the lease ends",
+        "bd-x7y8.2 needs a status",
+        "Neither an answer nor `resume` frees a task",
+        "`beadlock resume bd-x7y8`",
+    ] {
+        assert!(told.contains(part), "{part} is missing: {told}");
+    }
+    assert!(told.len() < 2048, "{told}");
+    // The commands do what is said of them.
+    let show = |id: &str| scene.beadlock(&["task", "show", id]).done().stdout;
+    assert!(show("bd-x7y8.1").contains("no key"));
+    assert!(show("bd-x7y8.3").contains("deferred (not before 2099-01-01T00:00:00Z)"));
+    assert!(show("bd-x7y8.4").contains("(held by ann until 2099-01-01T00:00:00Z)"));
+    let reopen = ["task", "reopen", "bd-x7y8.1"];
+    assert_eq!(scene.beadlock(&reopen).done().status, 0);
+    assert_eq!(scene.beadlock(&["resume", EPIC]).done().status, 0);
+    scene.stop().blocks("open_work");
+}
+
+#[test]
+fn only_what_there_is_is_advised() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene.set_status(1, "blocked");
+    let told = scene.stop().allows("needs_human");
+    for absent in ["until when", "lease", "needs a status", "Answer"] {
+        assert!(!told.contains(absent), "{absent}: {told}");
+    }
+}
+
+#[test]
+fn the_advice_about_a_store_fits_what_is_wrong_with_it() {
+    let damaged = |damage: &dyn Fn(&Scene)| {
+        let scene = Scene::with_tasks(1);
+        scene.start(SESSION);
+        damage(&scene);
+        let told = scene.stop().tells_of("corrupt", "without knowing");
+        let anew = told.contains("begins anew");
+        (told, anew)
+    };
+    let database = |scene: &Scene| scene.store_dir().database();
+    let (told, anew) = damaged(&|scene| {
+        let connection = rusqlite::Connection::open(database(scene)).unwrap();
+        connection.pragma_update(None, "user_version", 99).unwrap();
+    });
+    assert!(told.contains("Use the newer beadlock") && !anew, "{told}");
+    let (told, anew) = damaged(&|scene| {
+        for suffix in ["", "-wal", "-shm"] {
+            let mut name = database(scene).into_os_string();
+            name.push(suffix);
+            let _ = fs::remove_file(name);
+        }
+        fs::create_dir(database(scene)).unwrap();
+    });
+    assert!(told.contains("Look at the permissions") && !anew, "{told}");
+    let (told, anew) = damaged(&|scene| fs::remove_file(database(scene)).unwrap());
+    assert!(
+        told.contains("`beadlock start EPIC --session ID`") && anew,
+        "{told}"
+    );
+    let (told, anew) = damaged(&|scene| fs::write(database(scene), "").unwrap());
+    assert!(told.contains("is kept as") && anew, "{told}");
+    let (told, anew) = damaged(&|scene| {
+        scene.edit_run(|run| run.session = "another".into());
+    });
+    assert!(
+        told.contains("holds no run of this session") && anew,
+        "{told}"
+    );
+}
+
+#[test]
+fn going_on_without_vanished_tasks_is_said_to_accept_it() {
+    for is_reported in [false, true] {
+        let scene = Scene::with_tasks(2);
+        scene.start(SESSION);
+        if is_reported {
+            scene.prompt("p1", "go").is_silent();
+        }
+        scene.rows(&[epic_row(), task_row(1, "open")]);
+        let stop = || scene.stop().set("prompt_id", json!("p1"));
+        stop().blocks("scope_shrunk");
+        let told = stop().allows("needs_human");
+        assert!(told.contains("bd-x7y8.2"), "{told}");
+        let expected = if is_reported {
+            "a prompt to the agent, or `beadlock resume bd-x7y8`, accepts that they are gone"
+        } else {
+            "`beadlock resume bd-x7y8` accepts that they are gone"
+        };
+        assert!(told.to_lowercase().contains(expected), "{told}");
+    }
+}
+
+#[test]
+fn unchecked_work_is_not_said_to_be_all_that_is_left() {
+    let scene = Scene::with_tasks(2);
+    scene.write(
+        "project.yaml",
+        "workflow: {stop_hook: {check_ready_tasks: false}}\n",
+    );
+    scene.start(SESSION);
+    scene.set_status(2, "blocked");
+    let told = scene.stop().allows("unchecked");
+    assert!(
+        told.contains("bd-x7y8.1, and whatever is blocked, deferred or held"),
+        "{told}"
+    );
+}
+
+#[test]
+fn whoever_is_told_that_it_is_off_is_told_how_to_switch_it_on() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene.write(
+        "project.yaml",
+        "workflow:\n  stop_hook:\n    enabled: false\n",
+    );
+    let told = scene.stop().allows("disabled");
+    assert!(told.contains("`enabled: false`"), "{told}");
+    assert!(told.contains("`workflow.stop_hook`"), "{told}");
 }
 
 #[test]
