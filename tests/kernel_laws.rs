@@ -689,6 +689,78 @@ fn what_leaves_work_behind_is_owed_and_no_stop_pays() {
 }
 
 #[test]
+fn another_rule_in_between_starts_the_count_anew() {
+    let policy = Policy::default();
+    let blind = Facts {
+        epic: failed("tracker"),
+        ..Facts::ready()
+    };
+    let mut run = run(&policy);
+    run.seen.extend(Facts::ready().print(&run).progress());
+    let stops = [
+        (&blind, "unknown"),
+        (&Facts::ready(), "open_work"),
+        (&blind, "unknown"),
+        (&blind, "unknown"),
+    ];
+    for (number, (facts, expected)) in stops.into_iter().enumerate() {
+        let verdict = facts.judged(run, &policy);
+        let is_block = matches!(verdict.answer, Answer::Block(_));
+        assert_eq!(
+            (verdict.answer.name(), is_block),
+            (expected, true),
+            "{number}"
+        );
+        run = verdict.run.expect("a run");
+    }
+    let last = blind.judged(run, &policy).answer;
+    assert!(
+        matches!(last, Answer::Allow(_)),
+        "held a third time in a row"
+    );
+}
+
+/// New files are asked for once, however often something else was asked for before.
+#[test]
+fn new_files_are_asked_for_once_whatever_was_asked_for_before() {
+    let policy = Policy::default();
+    let with = |change: Change| {
+        let mut facts = Facts::done();
+        facts.git = Reading::Known(Git::Tree(WorkTree {
+            head: Some("c0ffee".into()),
+            changes: vec![change],
+            ..WorkTree::default()
+        }));
+        facts
+    };
+    let (edited, new) = (with(changed("a.c", "1")), with(new_file("b.c", "1")));
+    let asking = Facts {
+        words: Reading::Known(Words {
+            is_checkpoint: true,
+            ..Words::default()
+        }),
+        ..new.clone()
+    };
+    for before in [None, Some(&edited), Some(&asking)] {
+        let mut run = run(&policy);
+        // Going to and fro between states that were seen is no progress.
+        for facts in [&edited, &new] {
+            run.seen.extend(facts.print(&run).progress());
+        }
+        if let Some(before) = before {
+            let verdict = before.judged(run, &policy);
+            assert_eq!(verdict.answer.name(), "unsaved_work");
+            run = verdict.run.expect("a run");
+        }
+        for expected in ["unsaved_work", "complete"] {
+            let verdict = new.judged(run, &policy);
+            assert_eq!(verdict.answer.name(), expected, "after {before:?}");
+            run = verdict.run.expect("a run");
+        }
+    }
+}
+
+#[test]
 fn that_it_is_switched_off_is_news_once() {
     let policy = Policy::default();
     let facts = Facts {

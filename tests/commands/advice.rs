@@ -228,7 +228,7 @@ fn an_answer_goes_on_by_itself_only_where_prompts_are_reported() {
     );
     // It is as told: an answer that nobody reports wakes nothing, `resume` does.
     let stop = scene.stop().set("prompt_id", json!("p2"));
-    stop.allows_untraced("resting");
+    stop.tells_of("resting", "`beadlock resume bd-x7y8`");
     assert_eq!(scene.beadlock(&["resume", EPIC]).done().status, 0);
     let stop = scene.stop().set("prompt_id", json!("p3"));
     stop.blocks("open_work");
