@@ -149,9 +149,16 @@ pub fn tasks(site: &Site, last: Option<Memory>) -> Tasks {
 }
 
 /// The outside as a run sees it. Of git that is its own work tree, and the tracker's file
-/// wherever that lies.
-pub fn edges(site: &Site, last: Option<Memory>, words: Spoken, sources: Sources) -> Edges {
+/// wherever that lies. What is remembered is only asked for where it saves a slow call.
+pub fn edges(
+    site: &Site,
+    recall: impl FnOnce() -> Option<Memory>,
+    words: Spoken,
+    sources: Sources,
+) -> Edges {
     let tracker = tracker_of(site);
+    let is_slow = tracker.as_ref().is_ok_and(|tracker| tracker.is_slow());
+    let last = if is_slow { recall() } else { None };
     let git = match &tracker {
         Ok(tracker) => git_of(&site.tree, tracker.as_ref()),
         // What is unsaved does not matter while nobody knows what is done.

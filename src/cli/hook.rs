@@ -73,17 +73,32 @@ pub fn run(args: &Args) -> Exit {
         return Exit::Fine;
     }
     let Dialect::Claude = args.agent;
-    let event_args = args.event.clone();
-    let reply = in_time(move || {
-        let event = Claude.read(&input::read(), &ambient);
-        respond(&event_args, &event, &ambient)
-    });
+    let read = || Claude.read(&input::read(), &ambient);
+    let reply = match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(event) => {
+            let event_args = args.event.clone();
+            let is_quick = is_quick(&event_args, &event, &ambient);
+            let work = move || respond(&event_args, &event, &ambient);
+            if is_quick {
+                done(&Mutex::new(Some(work)))
+            } else {
+                in_time(work)
+            }
+        }
+        Err(_) => failed(),
+    };
     if let Some(aside) = &reply.aside {
         // Where the agent shows nobody what a hook says, stderr is what is left.
         let _ = writeln!(std::io::stderr().lock(), "{aside}");
     }
     print(&Claude.answer(&reply.answer));
     Exit::Fine
+}
+
+/// A stop of a session that nobody knows is answered by a few looks at files, and a watch would
+/// cost more than that.
+fn is_quick(event_args: &EventArgs, event: &Event, ambient: &Ambient) -> bool {
+    matches!(event_args, EventArgs::Stop { epic: None }) && owner::is_unknown(event, ambient)
 }
 
 /// The answer, if it comes before the agent would end us. Every sensor has a deadline of its own;
@@ -110,11 +125,11 @@ fn in_time(work: impl FnOnce() -> Reply + Send + 'static) -> Reply {
 fn done(work: &Mutex<Option<impl FnOnce() -> Reply>>) -> Reply {
     let work = work.lock().ok().and_then(|mut work| work.take());
     let reply = work.and_then(|work| catch_unwind(AssertUnwindSafe(work)).ok());
-    reply.unwrap_or_else(|| {
-        Reply::tell(
-            "Beadlock failed and let the agent go; please report it with the text on stderr.",
-        )
-    })
+    reply.unwrap_or_else(failed)
+}
+
+fn failed() -> Reply {
+    Reply::tell("Beadlock failed and let the agent go; please report it with the text on stderr.")
 }
 
 /// What goes to stdout, and what to stderr.

@@ -66,6 +66,15 @@ pub fn owned_run(epic: Option<&str>, event: &Event, ambient: &Ambient) -> Owned 
     }
 }
 
+/// Whether no store is asked at all.
+pub fn is_unknown(event: &Event, ambient: &Ambient) -> bool {
+    let is_marked = |session: &String| {
+        let found = StoreDir::of_session(session, &event.dirs);
+        !matches!(found, Ok(None))
+    };
+    ambient.variable("BEADLOCK_RUN").is_none() && !event.session.as_ref().is_some_and(is_marked)
+}
+
 fn marked_run(
     dir: &StoreDir,
     seen: Seen<'_>,

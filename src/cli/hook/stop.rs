@@ -105,8 +105,8 @@ fn edges(store: &mut Store, site: &Site, event: &Event, ambient: &Ambient) -> Ed
     let mut sources = sources(ambient, &[]);
     sources.project = Some(site.project_file.clone());
     // Without its memory a stop costs a call more, and nothing else.
-    let last = store.memory(site).ok().flatten();
-    ground::edges(site, last, words, sources)
+    let recall = || store.memory(site).ok().flatten();
+    ground::edges(site, recall, words, sources)
 }
 
 fn baseline(store: &mut Store, run: &Run) -> Reading<Baseline> {
@@ -156,8 +156,7 @@ impl Case<'_> {
                 });
             }
             let draft = self.worded(decide(snapshot));
-            let is_last = attempt == ATTEMPTS_MAX;
-            match store.write(|writer| self.record_verdict(writer, snapshot, &draft, is_last)) {
+            match store.write(|writer| self.record_verdict(writer, snapshot, draft, attempt)) {
                 Ok(Attempt::Done(settled)) => return Some(*settled),
                 Ok(Attempt::WantsMore) => {}
                 Ok(Attempt::Moved) => return None,
@@ -172,19 +171,25 @@ impl Case<'_> {
         &self,
         writer: &Writer<'_>,
         snapshot: &mut Snapshot,
-        draft: &Settled,
-        is_last: bool,
+        draft: Settled,
+        attempt: usize,
     ) -> Result<Attempt, Error> {
-        let newest = writer.newest_of_session(&self.kept.run.session, self.kept)?;
-        let newest = newest.filter(|newest| newest.run.id == self.kept.run.id);
-        let Some(newest) = newest else {
-            return Ok(Attempt::Moved);
+        // Later attempts are about a newer run than this stop found.
+        let settled = if attempt == 1 && writer.is_unchanged(self.kept)? {
+            draft
+        } else {
+            let newest = writer.run_of_session(&self.kept.run.session)?;
+            let newest = newest.filter(|newest| newest.run.id == self.kept.run.id);
+            let Some(newest) = newest else {
+                return Ok(Attempt::Moved);
+            };
+            snapshot.run = Reading::Known(Some(newest.run));
+            let may_ask = attempt < ATTEMPTS_MAX;
+            if may_ask && !wanted(snapshot, &policy_of(snapshot)).is_empty() {
+                return Ok(Attempt::WantsMore);
+            }
+            self.worded_like(&draft, decide(snapshot))
         };
-        snapshot.run = Reading::Known(Some(newest.run));
-        if !is_last && !wanted(snapshot, &policy_of(snapshot)).is_empty() {
-            return Ok(Attempt::WantsMore);
-        }
-        let settled = self.worded_like(draft, decide(snapshot));
         if let Some(memory) = self.edges.tasks.news() {
             writer.remember(&self.kept.site, memory)?;
         }

@@ -187,7 +187,7 @@ fn before(
     }
     let deadline = Instant::now() + survey::SENSOR_TIME_MAX;
     let sources = sources(ambient, &[]);
-    let last = store.memory(&kept.site).ok().flatten();
-    let edges = Arc::new(ground::edges(&kept.site, last, Spoken::Nowhere, sources));
+    let recall = || store.memory(&kept.site).ok().flatten();
+    let edges = Arc::new(ground::edges(&kept.site, recall, Spoken::Nowhere, sources));
     survey::fingerprint(&edges, &kept.run, now(), deadline)
 }

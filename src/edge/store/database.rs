@@ -478,19 +478,16 @@ impl Writer<'_> {
         self.find(OF_SESSION, session)
     }
 
-    /// The session's run as it is now: `known` itself if nobody has written it since.
-    pub fn newest_of_session(&self, session: &str, known: &Kept) -> Result<Option<Kept>, Error> {
+    /// Whether the session's run is still the one that is known, and nobody has written it since.
+    pub fn is_unchanged(&self, known: &Kept) -> Result<bool, Error> {
         let sql = format!("SELECT id, revision FROM run WHERE {OF_SESSION}");
-        let row = self.transaction.query_row(&sql, [session], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
-        });
-        match self.sql(row.optional())? {
-            None => Ok(None),
-            Some((id, revision)) if id == known.run.id && revision == known.revision => {
-                Ok(Some(known.clone()))
-            }
-            Some(_) => self.run_of_session(session),
-        }
+        let row = self
+            .transaction
+            .query_row(&sql, [&known.run.session], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+            });
+        let newest = self.sql(row.optional())?;
+        Ok(newest.is_some_and(|(id, revision)| id == known.run.id && revision == known.revision))
     }
 
     pub fn run(&self, id: &str) -> Result<Option<Kept>, Error> {
