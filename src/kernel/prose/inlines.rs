@@ -7,7 +7,7 @@ use super::blocks::run;
 use super::html::{Tag, TagKind};
 
 /// Whether backticks mean code.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) enum Spans {
     Code,
     None,
@@ -42,16 +42,19 @@ impl<'a> Inlines<'a> {
 
     pub(super) fn read(&mut self, range: Range<usize>, spans: Spans) {
         let bytes = self.text.as_bytes();
-        let mut ticks = Ticks::of(&bytes[..range.end], range.start, spans);
+        let mut ticks = match spans {
+            Spans::Code => Ticks::of(&bytes[..range.end], range.start),
+            Spans::None => Ticks::default(),
+        };
         let mut at = range.start;
         while at < range.end {
             at = match bytes[at] {
-                b'\\' if bytes.get(at + 1).is_some_and(u8::is_ascii_punctuation) => at + 2,
-                b'`' if spans == Spans::Code => {
+                b'\\' => at + 2,
+                b'`' => {
                     let length = run(&bytes[at..range.end], b'`');
                     match ticks.next(at, length) {
                         Some(close) => {
-                            self.shown.push(at..close + length);
+                            self.shown.push(at..close);
                             close + length
                         }
                         None => at + length,
@@ -125,20 +128,20 @@ impl<'a> Inlines<'a> {
 }
 
 /// The runs of backticks in a paragraph, by length: the nearest one is on top.
+#[derive(Default)]
 struct Ticks {
     runs: HashMap<usize, Vec<usize>>,
 }
 
 impl Ticks {
-    fn of(bytes: &[u8], start: usize, spans: Spans) -> Ticks {
+    fn of(bytes: &[u8], start: usize) -> Ticks {
         let mut runs: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut at = start;
-        while spans == Spans::Code && at < bytes.len() {
-            let length = run(&bytes[at..], b'`');
-            if length > 0 {
-                runs.entry(length).or_default().push(at);
+        for alike in bytes[start..].chunk_by(|byte, next| byte == next) {
+            if alike.starts_with(b"`") {
+                runs.entry(alike.len()).or_default().push(at);
             }
-            at += length.max(1);
+            at += alike.len();
         }
         for positions in runs.values_mut() {
             positions.reverse();
