@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::html::{has_any, is_html_block, is_lone_tag, raw_endings};
 use super::inlines::{Inlines, Spans};
 
-/// Deeper lists are read as text; it keeps a line of nothing but markers cheap.
+/// What deeper lists hold is not looked into; it keeps a line of nothing but markers cheap.
 const LIST_DEPTH_MAX: usize = 32;
 
 /// From this column on a line is code.
@@ -44,6 +44,8 @@ enum Start {
     DeepFence {
         paragraph: usize,
     },
+    /// An item of a list that is too deep.
+    DeepItem,
     Raw(&'static [&'static str]),
     Html,
     Code,
@@ -141,7 +143,8 @@ impl<'a> Blocks<'a> {
                 Start::Fence(_) | Start::Raw(_) | Start::Html => true,
                 Start::Text => !is_quoted && is_lone_tag(head.text),
                 Start::Quote | Start::Code | Start::Heading | Start::Rule => false,
-                Start::Item | Start::EmptyItem | Start::DeepFence { .. } => false,
+                Start::Item | Start::EmptyItem => false,
+                Start::DeepFence { .. } | Start::DeepItem => false,
             };
         let open = match begun {
             _ if is_doubtful => Open::Doubt,
@@ -151,6 +154,7 @@ impl<'a> Blocks<'a> {
                 self.inlines.shown.push(paragraph..self.text.len());
                 Open::Doubt
             }
+            Start::DeepItem => Open::Doubt,
             // `<!-->` is a whole comment.
             Start::Raw(endings) if has_any(head.text.get(2..).unwrap_or(""), endings) => {
                 Open::Nothing
@@ -181,8 +185,8 @@ impl<'a> Blocks<'a> {
             Start::EmptyItem => true,
             Start::Text => head.parents < self.lists.len() || is_lone_tag(head.text),
             Start::Quote | Start::Code | Start::Heading | Start::Rule | Start::Item => false,
-            // Only paragraphs have them.
-            Start::DeepFence { .. } => false,
+            // Nobody can tell what follows anyway.
+            Start::DeepFence { .. } | Start::DeepItem => false,
         }
     }
 
@@ -218,6 +222,7 @@ struct Head<'l> {
     /// Where the contents of the innermost of them begin.
     parent: usize,
     is_code: bool,
+    is_too_deep: bool,
     /// Whether it is a line below a paragraph that makes that a heading, or a thematic break.
     is_rule: bool,
     column: usize,
@@ -239,6 +244,7 @@ impl<'l> Head<'l> {
             items: Vec::new(),
             parent,
             is_code,
+            is_too_deep: false,
             is_rule: !is_code && (is_break(text) || (is_inside && is_underline(text))),
             column: indentation,
             text,
@@ -251,10 +257,13 @@ impl<'l> Head<'l> {
 
     fn strip_markers(&mut self) {
         while let Some(width) = marker_width(self.text)
-            && self.parents + self.items.len() < LIST_DEPTH_MAX
             && !self.is_code
             && !self.is_rule
         {
+            if self.parents + self.items.len() == LIST_DEPTH_MAX {
+                self.is_too_deep = true;
+                return;
+            }
             let end = self.column + width;
             let (column, text) = indented(&self.text[width..], end);
             self.is_code = column - end > CODE_COLUMN && !text.is_empty();
@@ -276,6 +285,7 @@ impl<'l> Head<'l> {
             _ => None,
         };
         match (self.fence(), raw_endings(self.text)) {
+            _ if self.is_too_deep => Start::DeepItem,
             (Some(fence), _) => match deep {
                 Some(paragraph) => Start::DeepFence { paragraph },
                 None => Start::Fence(fence),

@@ -27,6 +27,11 @@ pub(super) fn raw_endings(text: &str) -> Option<&'static [&'static str]> {
     }
 }
 
+/// Whether `text` begins an instruction, a declaration or CDATA, which a paragraph may have too.
+pub(super) fn is_instruction(text: &str) -> bool {
+    raw_endings(text).is_some() && element_name(&text[1..]).is_empty()
+}
+
 /// Elements that begin an HTML block even inside a paragraph.
 #[rustfmt::skip]
 const BLOCK_ELEMENTS: &[&str] = &[
@@ -44,8 +49,9 @@ pub(super) fn is_html_block(text: &str) -> bool {
     };
     let inside = inside.strip_prefix('/').unwrap_or(inside);
     let name = element_name(inside);
-    let next = inside.as_bytes().get(name.len());
-    is_among(name, BLOCK_ELEMENTS) && matches!(next, None | Some(b' ' | b'\t' | b'>' | b'/'))
+    let next = &inside.as_bytes()[name.len()..];
+    is_among(name, BLOCK_ELEMENTS)
+        && matches!(next, [] | [b' ' | b'\t' | b'>', ..] | [b'/', b'>', ..])
 }
 
 /// Whether the line is one tag, of whatever element, and nothing else.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::blocks::run;
-use super::html::{Tag, TagKind};
+use super::html::{Tag, TagKind, is_instruction};
 
 /// Whether backticks mean code.
 #[derive(Clone, Copy)]
@@ -76,6 +76,10 @@ impl<'a> Inlines<'a> {
             } else {
                 at + 4
             };
+        }
+        if is_instruction(&self.text[at..end]) {
+            // Too rare to be worth knowing where it ends.
+            self.shown.push(at..end);
         }
         let Some(tag) = Tag::at(self.text, at, end) else {
             return at + 1;
