@@ -606,6 +606,7 @@ fn time_is_linear_in_the_length() {
         "<a ",
         "<!--",
         "a <!--\n\n",
+        "<?",
         "\n",
         "\r",
         " ",
