@@ -256,6 +256,24 @@ fn a_store_deleted_during_the_run_is_missed() {
     assert_eq!(status.stdout, "{\"run\":null,\"schema\":1}\n");
 }
 
+/// Every process that finds nobody else there reads it from end to end.
+#[test]
+fn the_journal_stays_short_however_long_a_run_is() {
+    let scene = Scene::with_tasks(1);
+    let start = ["start", EPIC, "--session", SESSION];
+    let start = scene.beadlock(&start).arg("--set");
+    let start = start.arg("no_progress_cycles=1000").arg("--set");
+    assert_eq!(start.arg("max_cycles=1000").done().status, 0);
+    let limit = 128 * 4096;
+    let mut longest = 0;
+    for _ in 0..60 {
+        assert_eq!(scene.stop().done().status, 0);
+        let journal = fs::metadata(scene.store_dir().journal());
+        longest = longest.max(journal.map_or(0, |metadata| metadata.len()));
+    }
+    assert!(longest > 0 && longest < limit, "{longest}");
+}
+
 #[test]
 fn git_never_sees_the_store() {
     let scene = Scene::with_tasks(1);

@@ -25,8 +25,8 @@ const FORMAT: i64 = 3;
 /// How long another process may keep us waiting.
 const BUSY_SECONDS_MAX: u64 = 2;
 
-/// How long the journal may get before it is folded into the database.
-const WAL_PAGES_MAX: u32 = 64;
+/// How long the journal may get before it is folded into the database and begun anew.
+const WAL_BYTES_MAX: u64 = 64 * 4096;
 
 const SCHEMA: &str = "
 CREATE TABLE run (
@@ -195,8 +195,9 @@ impl Store {
             .and_then(|()| {
                 connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
             })
-            // The first one in reads the whole journal, so it is kept short.
-            .and_then(|_| connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES_MAX));
+            // SQLite's own would write the journal's pages at every stop and never begin it anew:
+            // what was folded is forgotten when the last process leaves.
+            .and_then(|_| connection.pragma_update(None, "wal_autocheckpoint", 0));
         prepared.map_err(|error| from_sqlite(&error, &path, BUSY_SECONDS_MAX))?;
         Ok(Store {
             dir: dir.clone(),
@@ -427,6 +428,7 @@ impl Store {
         if is_damaged {
             return Err(self.damaged().into());
         }
+        self.fold_journal();
         if !path.exists() {
             // Deleted under our feet: what was written went into a file that nobody will find.
             return Err(Error::Missing { path }.into());
@@ -450,6 +452,21 @@ impl Store {
             Ok(value) => Ok(value),
             Err(error) if is_corrupt(&error) => Err(self.damaged()),
             Err(error) => Err(from_sqlite(&error, &path, BUSY_SECONDS_MAX)),
+        }
+    }
+
+    /// The first one in reads the whole journal, so it is kept short. Whoever is at work in the
+    /// database just now is not waited for; the next one does it.
+    fn fold_journal(&mut self) {
+        let journal = self.dir.journal();
+        let is_long = fs::metadata(journal).is_ok_and(|metadata| metadata.len() > WAL_BYTES_MAX);
+        if let Some(connection) = self.connection.as_mut().filter(|_| is_long) {
+            let impatient = connection.busy_timeout(Duration::ZERO);
+            let fold = "PRAGMA wal_checkpoint(TRUNCATE)";
+            let folded = impatient.and_then(|()| connection.query_row(fold, [], |_| Ok(())));
+            // Whatever came of it: what was written is safe in the journal as well.
+            drop(folded);
+            drop(connection.busy_handler(Some(busy_handler())));
         }
     }
 

@@ -27,6 +27,11 @@ impl StoreDir {
         self.0.join(DATABASE)
     }
 
+    /// What was written and is not in the database yet.
+    pub fn journal(&self) -> PathBuf {
+        self.0.join(format!("{DATABASE}-wal"))
+    }
+
     fn marks(&self) -> PathBuf {
         self.0.join(MARKS)
     }
