@@ -83,6 +83,21 @@ fn a_mark_that_is_gone_is_set_again_and_told() {
 }
 
 #[test]
+fn a_store_that_cannot_be_read_is_no_strangers_business() {
+    let scene = started(1);
+    let database = rusqlite::Connection::open(scene.store_dir().database()).unwrap();
+    database.pragma_update(None, "user_version", 99).unwrap();
+    drop(database);
+    let mut payload = scene.payload(include_str!("../fixtures/claude/UserPromptSubmit.json"));
+    payload.insert("session_id".into(), json!("a-stranger"));
+    scene.hook("user-prompt", &payload).is_silent();
+    scene.stop().session("a-stranger").done().is_silent();
+    // Whoever has a run there is told, and that the prompt was not noted.
+    let told = scene.prompt("p2", "go on").tells();
+    assert!(told.contains("could not note your prompt"), "{told}");
+}
+
+#[test]
 fn a_launch_by_an_invented_name_takes_nothing_from_inside() {
     let scene = started(1);
     let launch = format!("{}/z", scene.run().id);

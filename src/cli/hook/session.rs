@@ -97,12 +97,13 @@ pub fn store_of(session: &str, event: &Event) -> Result<Option<(StoreDir, Option
     if let Some(dir) = StoreDir::of_session(session, &event.dirs)? {
         return Ok(Some((dir, None)));
     }
-    let Some(dir) = StoreDir::nearest(&event.dirs)? else {
+    // Most sessions have no run, and a store that cannot be read is none of their business.
+    let Ok(Some(dir)) = StoreDir::nearest(&event.dirs) else {
         return Ok(None);
     };
-    let found = own_run(&mut Store::open(&dir)?, session)?;
-    let found = found.filter(|found| found.was_unmarked);
-    Ok(found.map(|found| (dir, Some(found.run))))
+    let found = Store::open(&dir).and_then(|mut store| own_run(&mut store, session));
+    let unmarked = found.ok().flatten().filter(|found| found.was_unmarked);
+    Ok(unmarked.map(|found| (dir, Some(found.run))))
 }
 
 /// A session is over, or its turn died: an active run waits for somebody to go on with it.
