@@ -689,6 +689,51 @@ fn what_leaves_work_behind_is_owed_and_no_stop_pays() {
 }
 
 #[test]
+fn a_stop_that_another_row_decides_does_not_forget_what_is_missing() {
+    let policy = Policy::default();
+    let asking = Facts {
+        words: Reading::Known(Words {
+            is_checkpoint: true,
+            ..Words::default()
+        }),
+        ..Facts::done()
+    };
+    let mut run = run(&policy);
+    run.missing = vec!["t-e.9".into()];
+    let after = asking.judged(run, &policy);
+    assert_eq!(after.answer.name(), "checkpoint");
+    assert_eq!(after.run.expect("a run").missing, ["t-e.9".into()]);
+}
+
+/// Nobody works on an epic that is only there for its children, whatever its status says.
+#[test]
+fn an_epic_in_progress_that_its_own_child_waits_for_is_a_knot() {
+    let to = |target: &str, kind| Edge {
+        target: target.into(),
+        kind,
+    };
+    let epic = Task {
+        kind: Kind::Epic,
+        ..Task::open("t-e")
+    };
+    let sub = Task {
+        kind: Kind::Epic,
+        status: Status::InProgress,
+        edges: vec![to("t-e", EdgeKind::ParentChild)],
+        ..Task::open("t-e.1")
+    };
+    let child = Task {
+        edges: vec![
+            to("t-e.1", EdgeKind::ParentChild),
+            to("t-e.1", EdgeKind::Blocks),
+        ],
+        ..Task::open("t-e.1.1")
+    };
+    let epic = Epic::of(&[epic, sub, child], "t-e", NOW).expect("the epic");
+    assert_eq!(epic.knot, ["t-e.1.1".into()]);
+}
+
+#[test]
 fn another_rule_in_between_starts_the_count_anew() {
     let policy = Policy::default();
     let blind = Facts {
