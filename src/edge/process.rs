@@ -144,41 +144,18 @@ impl Call {
     }
 
     fn run_within(&self, stream_bytes_max: u64) -> Result<Output, Error> {
-        // On a busy machine a start alone can take long; that is the caller's time as well.
-        let began = Instant::now();
-        let mut streams =
-            Streams::new().map_err(|source| self.io("open files for the output of", source))?;
-        let handle = self.start(&streams)?;
-        let code = match self.wait(&handle, &streams, began, stream_bytes_max) {
-            Ok(End::Exited(code)) => code,
-            // As a closed pipe would have ended it.
-            Ok(End::Flooded) => {
-                kill(&handle);
-                None
-            }
-            Ok(End::Late) => {
-                match self.when_late {
-                    WhenLate::End => kill(&handle),
-                    WhenLate::Leave => {}
-                }
-                return Err(self.late(&mut streams));
-            }
-            Err(source) => {
-                kill(&handle);
-                return Err(self.io("wait for", source));
-            }
-        };
-        streams
-            .read(code, self.output_bytes_max)
-            .map_err(|source| self.io("read the output of", source))
+        self.start()?.end_within(stream_bytes_max)
     }
 
-    fn start(&self, streams: &Streams) -> Result<duct::Handle, Error> {
-        let (stdout, stderr) = streams
-            .share()
-            .map_err(|source| self.io("open files for the output of", source))?;
+    /// Starts the program; others can be done meanwhile.
+    pub fn start(&self) -> Result<Started<'_>, Error> {
+        // On a busy machine a start alone can take long; that is the caller's time as well.
+        let began = Instant::now();
+        let no_files = |source| self.io("open files for the output of", source);
+        let streams = Streams::new().map_err(no_files)?;
+        let (stdout, stderr) = streams.share().map_err(no_files)?;
         let env = self.env.clone();
-        let mut expression = duct::cmd(&self.program, &self.args)
+        let mut expression = duct::cmd(self.program_path(), &self.args)
             .stdin_null()
             .stdout_file(stdout)
             .stderr_file(stderr)
@@ -197,27 +174,37 @@ impl Call {
         if let Some(dir) = &self.dir {
             expression = expression.dir(dir);
         }
-        expression.start().map_err(|source| self.unstarted(source))
+        let handle = expression
+            .start()
+            .map_err(|source| self.unstarted(source))?;
+        Ok(Started {
+            call: self,
+            handle,
+            streams,
+            began,
+            is_settled: false,
+        })
     }
 
-    fn wait(
-        &self,
-        handle: &duct::Handle,
-        streams: &Streams,
-        began: Instant,
-        bytes_max: u64,
-    ) -> io::Result<End> {
-        loop {
-            let left = self.deadline.saturating_sub(began.elapsed());
-            if let Some(output) = handle.wait_timeout(left.min(STREAM_CHECK_EVERY))? {
-                return Ok(End::Exited(output.status.code()));
-            }
-            if began.elapsed() >= self.deadline {
-                return Ok(End::Late);
-            }
-            if streams.longest()? > bytes_max {
-                return Ok(End::Flooded);
-            }
+    /// A bare name is looked for here and not by the child: for a path the system starts a child
+    /// afresh, for a name it first copies this process. What is nowhere is left to the system to
+    /// refuse.
+    fn program_path(&self) -> OsString {
+        if Path::new(&self.program).components().count() != 1 {
+            return self.program.clone();
+        }
+        let found = which::which_in_global(&self.program, self.search_path());
+        // A relative folder on the path would mean another one after the child's change of folder.
+        let found = found.into_iter().flatten().find(|path| path.is_absolute());
+        found.map_or_else(|| self.program.clone(), PathBuf::into_os_string)
+    }
+
+    /// Where the child itself would look.
+    fn search_path(&self) -> Option<OsString> {
+        let set = self.env.iter().rfind(|(name, _)| name == "PATH");
+        match set {
+            Some((_, value)) => value.clone(),
+            None => std::env::var_os("PATH"),
         }
     }
 
@@ -246,12 +233,8 @@ impl Call {
         if program.components().count() != 1 {
             return program.is_file();
         }
-        let set = self.env.iter().rfind(|(name, _)| name == "PATH");
-        let path = match set {
-            Some((_, value)) => value.clone(),
-            None => std::env::var_os("PATH"),
-        };
-        std::env::split_paths(&path.unwrap_or_default()).any(|dir| dir.join(program).is_file())
+        let path = self.search_path().unwrap_or_default();
+        std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
     }
 
     fn late(&self, streams: &mut Streams) -> Error {
@@ -279,6 +262,81 @@ impl Call {
 
     fn program_name(&self) -> String {
         self.program.to_string_lossy().into_owned()
+    }
+}
+
+/// A program that was started and not waited for yet. Dropped before that, it is ended.
+pub struct Started<'a> {
+    call: &'a Call,
+    handle: duct::Handle,
+    streams: Streams,
+    began: Instant,
+    /// It has ended, or may go on by itself.
+    is_settled: bool,
+}
+
+impl Started<'_> {
+    pub fn call(&self) -> &Call {
+        self.call
+    }
+
+    /// Waits for the program's end, no longer than the call allows.
+    pub fn end(self) -> Result<Output, Error> {
+        self.end_within(STREAM_BYTES_MAX)
+    }
+
+    fn end_within(mut self, stream_bytes_max: u64) -> Result<Output, Error> {
+        let code = match self.wait(stream_bytes_max) {
+            Ok(End::Exited(code)) => {
+                self.is_settled = true;
+                code
+            }
+            // As a closed pipe would have ended it.
+            Ok(End::Flooded) => {
+                self.kill();
+                None
+            }
+            Ok(End::Late) => {
+                self.is_settled = self.call.when_late == WhenLate::Leave;
+                return Err(self.call.late(&mut self.streams));
+            }
+            Err(source) => return Err(self.call.io("wait for", source)),
+        };
+        self.streams
+            .read(code, self.call.output_bytes_max)
+            .map_err(|source| self.call.io("read the output of", source))
+    }
+
+    fn wait(&self, bytes_max: u64) -> io::Result<End> {
+        loop {
+            let left = self.call.deadline.saturating_sub(self.began.elapsed());
+            if let Some(output) = self.handle.wait_timeout(left.min(STREAM_CHECK_EVERY))? {
+                return Ok(End::Exited(output.status.code()));
+            }
+            if self.began.elapsed() >= self.call.deadline {
+                return Ok(End::Late);
+            }
+            if self.streams.longest()? > bytes_max {
+                return Ok(End::Flooded);
+            }
+        }
+    }
+
+    /// Ends the child and what it started. Neither step can fail in a way that is worth more than
+    /// the reason for killing.
+    fn kill(&mut self) {
+        self.is_settled = true;
+        tree::kill(&self.handle);
+        let _ = self.handle.kill();
+        let _ = self.handle.wait_timeout(REAP_MAX);
+    }
+}
+
+impl Drop for Started<'_> {
+    fn drop(&mut self) {
+        if !self.is_settled {
+            self.kill();
+        }
     }
 }
 
@@ -338,14 +396,6 @@ fn read_end(file: &mut File, bytes_max: usize) -> io::Result<(Vec<u8>, bool)> {
     // A daemon may still be writing.
     file.take(length.min(bytes_max)).read_to_end(&mut bytes)?;
     Ok((bytes, length > bytes_max))
-}
-
-/// Ends the child and what it started. Neither step can fail in a way that is worth more than
-/// the reason for killing.
-fn kill(handle: &duct::Handle) {
-    tree::kill(handle);
-    let _ = handle.kill();
-    let _ = handle.wait_timeout(REAP_MAX);
 }
 
 fn after_colon(text: &str) -> String {
