@@ -19,7 +19,7 @@ use super::git_place::GitPlace;
 use super::process::{self, Call, Output};
 use crate::kernel::snapshot::{self, WorkTree};
 pub use outside::path_from;
-use status::STATUS_BYTES_MAX;
+use status::{EACH_UNTRACKED, STATUS_BYTES_MAX};
 
 /// Git, asked from one directory.
 #[derive(Clone, Debug)]
@@ -120,13 +120,21 @@ impl Git {
     /// tree, is an answer; that it cannot be read is not.
     pub fn read(&self, deadline: Duration) -> Result<snapshot::Git, Error> {
         let clock = Clock::new(deadline);
+        // Begun before libgit2 has opened the repository, which takes a while of its own.
+        let place = GitPlace::of(&self.dir);
+        let guess = place.map_or_else(|| self.dir.clone(), |place| place.work_tree);
+        let call = self.status_call(&guess, EACH_UNTRACKED, &clock, STATUS_BYTES_MAX);
+        let begun = guess.join(".git").exists().then(|| call.start());
         let Some(found) = self.find(&clock)? else {
             return Ok(snapshot::Git::NoRepository);
         };
         let Some(root) = found.place.root.as_deref() else {
             return Ok(snapshot::Git::NoWorkTree);
         };
-        let answer = self.status(root, &clock, STATUS_BYTES_MAX);
+        let answer = match begun.filter(|_| guess == root) {
+            Some(begun) => self.status_of(begun, &guess, &clock),
+            None => self.status(root, &clock, STATUS_BYTES_MAX),
+        };
         let status = self.or_approximate(answer, &found)?;
         let mut changes = self.changes(root, &status, &clock)?;
         if let Some(file) = &self.watched {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::place::Found;
 use super::{Clock, Error, Git, answered, command, library, too_long};
-use crate::edge::process;
+use crate::edge::process::{self, Call, Started};
 
 /// What `git status` says, before anybody has looked at the files.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -38,6 +38,10 @@ pub(super) const STATUS: [&str; 7] = [
     "--ignore-submodules=untracked",
 ];
 
+pub(super) const EACH_UNTRACKED: &str = "--untracked-files=all";
+/// Whole directories only, where naming each file in them would be too much.
+const UNTRACKED_FOLDED: &str = "--untracked-files=normal";
+
 /// Git says these of every work tree.
 const HEADERS: [&[u8]; 2] = [b"# branch.oid ", b"# branch.head "];
 
@@ -52,19 +56,41 @@ impl Git {
         clock: &Clock,
         bytes_max: usize,
     ) -> Result<Status, Error> {
-        // Whole directories only where naming each file in them would be too much.
-        for untracked in ["--untracked-files=all", "--untracked-files=normal"] {
-            let mut call = self
-                .call(self.stand(root), clock)
-                .args(STATUS)
-                .arg(untracked);
-            call.output_bytes_max = bytes_max;
-            let output = answered(call.run()?, &STATUS)?;
-            if !output.is_truncated {
-                return Status::parse(&output.stdout);
-            }
+        let dir = self.stand(root);
+        let whole = self.status_call(dir, EACH_UNTRACKED, clock, bytes_max);
+        self.status_of(whole.start(), dir, clock)
+    }
+
+    /// What a call for each untracked file comes to.
+    pub(super) fn status_of(
+        &self,
+        begun: Result<Started<'_>, process::Error>,
+        dir: &Path,
+        clock: &Clock,
+    ) -> Result<Status, Error> {
+        let begun = begun?;
+        let bytes_max = begun.call().output_bytes_max;
+        let mut output = answered(begun.end()?, &STATUS)?;
+        if output.is_truncated {
+            let folded = self.status_call(dir, UNTRACKED_FOLDED, clock, bytes_max);
+            output = answered(folded.run()?, &STATUS)?;
         }
-        Err(too_long(&STATUS, bytes_max))
+        if output.is_truncated {
+            return Err(too_long(&STATUS, bytes_max));
+        }
+        Status::parse(&output.stdout)
+    }
+
+    pub(super) fn status_call(
+        &self,
+        dir: &Path,
+        untracked: &str,
+        clock: &Clock,
+        bytes_max: usize,
+    ) -> Call {
+        let mut call = self.call(dir, clock).args(STATUS).arg(untracked);
+        call.output_bytes_max = bytes_max;
+        call
     }
 
     /// The git program's answer, or libgit2's where there is no such program.
