@@ -16,7 +16,7 @@ use crate::kernel::ledger::{Fingerprint, Run};
 use crate::kernel::moment::Moment;
 use crate::kernel::policy::Policy;
 use crate::kernel::signal::{self, Words};
-use crate::kernel::snapshot::{self, Fault, Reading, Sensor, Snapshot, Stop};
+use crate::kernel::snapshot::{self, Fault, Glance, Reading, Sensor, Snapshot, Stop};
 use crate::kernel::task::{Epic, TaskId};
 use crate::kernel::wanted;
 pub use tasks::{Tasks, remedy};
@@ -137,6 +137,7 @@ enum Answer {
     Remembered(Reading<Option<Epic>>),
     Tasks(Reading<Epic>),
     OwnReady(Reading<Option<Vec<TaskId>>>),
+    Glance(Glance),
     Git(Reading<snapshot::Git>),
     Branches(Reading<Vec<String>>),
 }
@@ -150,6 +151,7 @@ impl Answer {
             Answer::Remembered(reading) => snapshot.remembered = reading,
             Answer::Tasks(reading) => snapshot.epic = reading,
             Answer::OwnReady(reading) => snapshot.own_ready = reading,
+            Answer::Glance(glance) => snapshot.glance = Some(glance),
             Answer::Git(reading) => snapshot.git = reading,
             Answer::Branches(reading) => snapshot.branches = reading,
         }
@@ -164,7 +166,7 @@ impl Answer {
             Sensor::Remembered => Answer::Remembered(Reading::Failed(fault)),
             Sensor::Tasks => Answer::Tasks(Reading::Failed(fault)),
             Sensor::OwnReady => Answer::OwnReady(Reading::Failed(fault)),
-            Sensor::Git => Answer::Git(Reading::Failed(fault)),
+            Sensor::Glance | Sensor::Git => Answer::Git(Reading::Failed(fault)),
             Sensor::Branches => Answer::Branches(Reading::Failed(fault)),
         }
     }
@@ -218,7 +220,7 @@ fn is_immediate(edges: &Edges, sensor: Sensor) -> bool {
     match sensor {
         Sensor::Run | Sensor::Enabled | Sensor::Remembered => true,
         Sensor::Words => !matches!(edges.words, Spoken::InTranscript(_)),
-        Sensor::Tasks | Sensor::OwnReady | Sensor::Git | Sensor::Branches => false,
+        Sensor::Tasks | Sensor::OwnReady | Sensor::Glance | Sensor::Git | Sensor::Branches => false,
     }
 }
 
@@ -245,6 +247,10 @@ fn ask(edges: &Edges, question: &Question, sensor: Sensor) -> Answer {
             let ready = edges.tasks.own_ready(&question.epic, question.deadline);
             Answer::OwnReady(ready.into())
         }
+        Sensor::Glance => match edges.git.glance(left(question.deadline)) {
+            Some(glance) => Answer::Glance(glance),
+            None => ask(edges, question, Sensor::Git),
+        },
         Sensor::Git => {
             let git = edges.git.read(left(question.deadline));
             Answer::Git(git.map_err(|error| fault(sensor, &error)).into())

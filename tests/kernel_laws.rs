@@ -12,11 +12,11 @@ use beadlock::kernel::ledger::{
 use beadlock::kernel::policy::{Exits, OnUserPrompt, Policy, WhenUnknown};
 use beadlock::kernel::signal::{Escalation, Words};
 use beadlock::kernel::snapshot::{
-    Background, Baseline, Change, Fault, Git, Reading, Snapshot, WorkTree,
+    Background, Baseline, Change, Fault, Git, Glance, Reading, Sensor, Snapshot, WorkTree,
 };
 use beadlock::kernel::task::{Claim, Edge, EdgeKind, Epic, Kind, Status, Task, TaskId};
 use beadlock::kernel::verdict::{Allow, Answer, Block, Need, Row, Verdict};
-use beadlock::kernel::{brake, judge};
+use beadlock::kernel::{brake, judge, wanted};
 use facts::{ACTOR, MINUTE, NOW, changed, new_file, run, stop_of};
 use proptest::collection::vec;
 use proptest::option::of;
@@ -915,6 +915,18 @@ struct Facts {
     background: Vec<Background>,
     is_planning: bool,
     is_interactive: bool,
+    eye: Eye,
+}
+
+/// What git's library makes of the work tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Eye {
+    /// It cannot tell.
+    Shut,
+    /// The same as git.
+    Clear,
+    /// A file that git knows to be as it should be has changed, as with a filter.
+    Odd,
 }
 
 impl Facts {
@@ -935,6 +947,7 @@ impl Facts {
             background: Vec::new(),
             is_planning: false,
             is_interactive: true,
+            eye: Eye::Shut,
         }
     }
 
@@ -964,8 +977,44 @@ impl Facts {
     }
 
     fn judged(&self, run: Run, policy: &Policy) -> Verdict {
-        let snapshot = self.seen_by(run);
+        self.ruled(self.seen_by(run), policy)
+    }
+
+    /// The verdict, with git looked at only as closely as it is asked about.
+    fn ruled(&self, mut snapshot: Snapshot, policy: &Policy) -> Verdict {
+        if let Some(glance) = self.glance() {
+            snapshot.git = Reading::Unread;
+            loop {
+                let sensors = wanted(&snapshot, policy);
+                for sensor in &sensors {
+                    match sensor {
+                        Sensor::Glance => snapshot.glance = Some(glance.clone()),
+                        Sensor::Git => snapshot.git.clone_from(&self.git),
+                        unread => snapshot.mark_unread_as_failed(*unread),
+                    }
+                }
+                if sensors.is_empty() {
+                    break;
+                }
+            }
+        }
         brake(judge(&snapshot, policy), &snapshot, policy)
+    }
+
+    fn glance(&self) -> Option<Glance> {
+        let Git::Tree(tree) = self.git.known()? else {
+            return None;
+        };
+        let odd = match self.eye {
+            Eye::Shut => return None,
+            Eye::Clear => None,
+            Eye::Odd => Some(changed("filtered.bin", "1")),
+        };
+        let tracked = tree.changes.iter().filter(|change| !change.is_untracked);
+        Some(Glance {
+            head: tree.head.clone(),
+            changes: tracked.cloned().chain(odd).collect(),
+        })
     }
 
     fn print(&self, run: &Run) -> Fingerprint {
@@ -990,7 +1039,9 @@ impl Facts {
                 format!("{:?} {changes:?}", tree.head)
             }
         };
-        Some(format!("{tasks:?} {tree}"))
+        // An odd eye sees a state of its own.
+        let is_odd = self.glance().is_some() && self.eye == Eye::Odd;
+        Some(format!("{tasks:?} {tree} {is_odd}"))
     }
 }
 
@@ -1092,7 +1143,7 @@ fn play(policy: &Policy, history: &[Event]) -> Vec<Played> {
                 let mut snapshot = facts.seen_by(run.clone());
                 snapshot.now = now;
                 snapshot.stop.prompt.clone_from(id);
-                let verdict = brake(judge(&snapshot, policy), &snapshot, policy);
+                let verdict = facts.ruled(snapshot, policy);
                 let state = facts.state().filter(|_| verdict.row as u8 >= 9);
                 let is_new_state = state.as_ref().is_some_and(|state| !seen.contains(state));
                 seen.extend(state);
@@ -1292,6 +1343,7 @@ fn readings() -> impl Strategy<Value = Facts> {
         background,
         proptest::bool::weighted(0.05),
         proptest::bool::weighted(0.6),
+        select(vec![Eye::Shut, Eye::Clear, Eye::Clear, Eye::Odd]),
     );
     (sensed, stop).prop_map(|(sensed, stop)| Facts {
         enabled: sensed.0,
@@ -1303,6 +1355,7 @@ fn readings() -> impl Strategy<Value = Facts> {
         background: stop.0,
         is_planning: stop.1,
         is_interactive: stop.2,
+        eye: stop.3,
     })
 }
 

@@ -15,7 +15,7 @@ use beadlock::kernel::ledger::{
 use beadlock::kernel::policy::{Exits, OnUserPrompt, Policy, WhenUnknown};
 use beadlock::kernel::signal::{Escalation, Words};
 use beadlock::kernel::snapshot::{
-    Background, Baseline, Fault, Git, Reading, Sensor, Snapshot, WorkTree,
+    Background, Baseline, Fault, Git, Glance, Reading, Sensor, Snapshot, WorkTree,
 };
 use beadlock::kernel::task::{Cause, Claim, Edge, EdgeKind, Epic, Kind, Status, Task, TaskId};
 use beadlock::kernel::verdict::{
@@ -57,6 +57,17 @@ fn memory_may_hold_and_never_lets_go() {
         .step_by(3)
         .for_each(|case| case.is_never_let_go_from_memory());
     Case::streaks().for_each(|case| case.is_never_let_go_from_memory());
+}
+
+#[test]
+fn a_glance_may_hold_and_never_lets_go() {
+    Case::entrances()
+        .step_by(5)
+        .for_each(|case| case.is_never_let_go_at_a_glance());
+    Case::works()
+        .step_by(3)
+        .for_each(|case| case.is_never_let_go_at_a_glance());
+    Case::streaks().for_each(|case| case.is_never_let_go_at_a_glance());
 }
 
 /// A limit lets go too, and it does not know what memory is.
@@ -511,7 +522,7 @@ fn forget(snapshot: &mut Snapshot, sensor: Sensor) {
         Sensor::Remembered => snapshot.remembered = Reading::Unread,
         Sensor::Tasks => snapshot.epic = Reading::Unread,
         Sensor::OwnReady => snapshot.own_ready = Reading::Unread,
-        Sensor::Git => snapshot.git = Reading::Unread,
+        Sensor::Glance | Sensor::Git => snapshot.git = Reading::Unread,
         Sensor::Branches => snapshot.branches = Reading::Unread,
     }
 }
@@ -525,7 +536,7 @@ fn fail(snapshot: &mut Snapshot, sensor: Sensor) {
         Sensor::Remembered => snapshot.remembered = Reading::Failed(fault),
         Sensor::Tasks => snapshot.epic = Reading::Failed(fault),
         Sensor::OwnReady => snapshot.own_ready = Reading::Failed(fault),
-        Sensor::Git => snapshot.git = Reading::Failed(fault),
+        Sensor::Glance | Sensor::Git => snapshot.git = Reading::Failed(fault),
         Sensor::Branches => snapshot.branches = Reading::Failed(fault),
     }
 }
@@ -538,7 +549,8 @@ fn read(snapshot: &mut Snapshot, sensor: Sensor, world: &Snapshot) {
         Sensor::Remembered => snapshot.remembered.clone_from(&world.remembered),
         Sensor::Tasks => snapshot.epic.clone_from(&world.epic),
         Sensor::OwnReady => snapshot.own_ready.clone_from(&world.own_ready),
-        Sensor::Git => snapshot.git.clone_from(&world.git),
+        Sensor::Glance if world.glance.is_some() => snapshot.glance.clone_from(&world.glance),
+        Sensor::Glance | Sensor::Git => snapshot.git.clone_from(&world.git),
         Sensor::Branches => snapshot.branches.clone_from(&world.branches),
     }
 }
@@ -1124,6 +1136,31 @@ impl Case {
         assert_eq!(is_fresh, looked && !is_block, "{self:#?}");
     }
 
+    /// What is seen at a glance is what git would say. It may hold, and it never lets go; what
+    /// holds the agent because of git is not told by a glance either.
+    fn is_never_let_go_at_a_glance(&self) {
+        let mut world = self.snapshot();
+        let Some(Git::Tree(tree)) = world.git.known() else {
+            return;
+        };
+        let tracked = tree.changes.iter().filter(|change| !change.is_untracked);
+        world.glance = Some(Glance {
+            head: tree.head.clone(),
+            changes: tracked.cloned().collect(),
+        });
+        let (snapshot, asked) = self.surveyed(&world);
+        let verdict = brake(judge(&snapshot, self.policy), &snapshot, self.policy);
+        let eager = brake(judge(&world, self.policy), &world, self.policy);
+        assert_eq!(verdict.row, eager.row, "{self:#?}");
+        assert_eq!(verdict.answer, eager.answer, "{self:#?}");
+        if asked.contains(&Sensor::Glance) {
+            assert_eq!(verdict.run, eager.run, "{self:#?}");
+            let is_told =
+                matches!(verdict.answer, Answer::Block(_)) && verdict.row < Row::GitUnknown;
+            assert_eq!(!asked.contains(&Sensor::Git), is_told, "{self:#?}");
+        }
+    }
+
     /// The world as far as it was asked for, and what was asked. Tasks and git are asked together,
     /// unless the tasks are remembered.
     fn surveyed(&self, world: &Snapshot) -> (Snapshot, BTreeSet<Sensor>) {
@@ -1140,8 +1177,10 @@ impl Case {
             }
             let has = |sensor| sensors.contains(&sensor);
             let is_remembered = matches!(world.remembered, Reading::Known(Some(_)));
+            // Git alone only where it has been glanced at before.
+            let git = has(Sensor::Glance) || (has(Sensor::Git) && snapshot.glance.is_none());
             assert!(
-                is_remembered || has(Sensor::Tasks) == has(Sensor::Git),
+                is_remembered || has(Sensor::Tasks) == git,
                 "together, in {self:#?}"
             );
             for sensor in sensors {

@@ -4,6 +4,7 @@
 
 mod branches;
 mod content;
+mod glance;
 mod library;
 mod outside;
 mod place;

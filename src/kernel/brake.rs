@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::judge::{fingerprint, is_progress};
+use super::judge::{is_progress, prints};
 use super::ledger::{Fingerprint, Outcome, Prompt, PromptKind, Rule, Run, State, Streak};
 use super::policy::Policy;
 use super::snapshot::{Background, Snapshot};
@@ -137,7 +137,7 @@ fn note_cycle(run: &mut Run, snapshot: &Snapshot, rule: Rule) {
     if has_moved {
         run.counters.blocks_idle = 0;
         run.streak = None;
-        run.seen.extend(fingerprint(snapshot, run).progress());
+        run.seen.extend(prints(snapshot, run));
     }
     run.streak = Some(match run.streak {
         Some(streak) if streak.rule == rule => Streak {

@@ -17,11 +17,16 @@ const CONTESTED_NAMED_MAX: usize = 3;
 /// What the facts say. A sensor that is wanted and was not read counts as one that failed.
 pub fn judge(snapshot: &Snapshot, policy: &Policy) -> Ruling {
     let unread = match decide(snapshot, policy) {
-        Ok(Ruling {
-            answer: Answer::Allow(_),
-            ..
-        }) if snapshot.rests_on_memory() => vec![Sensor::Tasks],
-        Ok(ruling) => return ruling,
+        Ok(ruling) => {
+            let is_proven = match ruling.answer {
+                Answer::Allow(_) => snapshot.unproven().is_empty(),
+                Answer::Block(_) => true,
+            };
+            if is_proven {
+                return ruling;
+            }
+            snapshot.unproven()
+        }
         Err(unread) => unread,
     };
     let mut blind = snapshot.clone();
@@ -34,13 +39,34 @@ pub fn judge(snapshot: &Snapshot, policy: &Policy) -> Ruling {
 
 /// Whether this stop finds the work in a state that the run has not seen before.
 pub fn is_progress(snapshot: &Snapshot, run: &Run) -> bool {
-    fingerprint(snapshot, run)
-        .progress()
-        .is_some_and(|print| !run.seen.contains(&print))
+    let prints = prints(snapshot, run);
+    !prints.is_empty() && prints.iter().all(|print| !run.seen.contains(print))
+}
+
+/// By what progress is told at this stop; nothing if tracker or git could not be read. Where git
+/// was read after a glance there are two of them: in odd repositories the readers differ, and
+/// work that either of them has seen before has not moved.
+pub(super) fn prints(snapshot: &Snapshot, run: &Run) -> Vec<u128> {
+    let Some(print) = fingerprint(snapshot, run).progress() else {
+        return Vec::new();
+    };
+    let glanced = glanced(snapshot, run).filter(|glanced| *glanced != print);
+    [print].into_iter().chain(glanced).collect()
+}
+
+fn glanced(snapshot: &Snapshot, run: &Run) -> Option<u128> {
+    let glance = snapshot.glance.as_ref()?;
+    Fingerprint::at_a_glance(snapshot.known_epic(), glance, &run.territory).progress()
 }
 
 pub fn fingerprint(snapshot: &Snapshot, run: &Run) -> Fingerprint {
-    Fingerprint::of(snapshot.known_epic(), snapshot.git.known(), &run.territory)
+    let epic = snapshot.known_epic();
+    match &snapshot.glance {
+        Some(glance) if snapshot.git.is_unread() => {
+            Fingerprint::at_a_glance(epic, glance, &run.territory)
+        }
+        Some(_) | None => Fingerprint::of(epic, snapshot.git.known(), &run.territory),
+    }
 }
 
 /// Whether a stop of the turn that such a prompt begins may turn out to be talk: only then is it
@@ -172,7 +198,7 @@ impl Facts<'_> {
         let Some(prompt) = self.conversation_prompt() else {
             return Ok(false);
         };
-        self.want_work()?;
+        self.want_work(Sensor::Git)?;
         Ok(!fingerprint(self.snapshot, self.run).has_moved_since(&prompt.before))
     }
 
@@ -215,7 +241,7 @@ impl Facts<'_> {
             return Ok(allow(Row::Checkpoint, Allow::Checkpoint { git }));
         }
         // The tasks too: whether there was progress since the last time decides how often to ask.
-        self.want_work()?;
+        self.want_work(Sensor::Git)?;
         let git = match self.git_answer()? {
             Err(fault) => SavedWork::Unknown(fault),
             Ok(None) => SavedWork::Saved,
@@ -232,7 +258,7 @@ impl Facts<'_> {
 
     /// Rows 11 to 18.
     fn by_tasks(&self) -> Result<Option<Ruling>, Vec<Sensor>> {
-        self.want_work()?;
+        self.want_work(Sensor::Glance)?;
         let epic = match (&self.snapshot.epic, self.snapshot.known_epic()) {
             (_, Some(epic)) => epic,
             (Reading::Failed(fault), None) => {
@@ -408,8 +434,9 @@ impl Facts<'_> {
         }
     }
 
-    /// Tasks and work tree, both at once; the tasks from memory, where there is one.
-    fn want_work(&self) -> Result<(), Vec<Sensor>> {
+    /// Tasks and work tree, both at once; the tasks from memory, where there is one, and the work
+    /// tree as exactly as `git` says.
+    fn want_work(&self, git: Sensor) -> Result<(), Vec<Sensor>> {
         let snapshot = self.snapshot;
         if snapshot.epic.is_unread() && snapshot.remembered.is_unread() {
             return Err(vec![Sensor::Remembered]);
@@ -418,8 +445,8 @@ impl Facts<'_> {
         if snapshot.epic.is_unread() && !snapshot.rests_on_memory() {
             unread.push(Sensor::Tasks);
         }
-        if snapshot.git.is_unread() {
-            unread.push(Sensor::Git);
+        if snapshot.is_unread(git) {
+            unread.push(git);
         }
         if unread.is_empty() {
             Ok(())

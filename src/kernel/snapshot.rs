@@ -66,6 +66,8 @@ pub enum Sensor {
     Tasks,
     /// What the tracker itself calls ready, where it has a say of its own.
     OwnReady,
+    /// HEAD and the tracked changes, from git's library if it can tell soon, else as `Git`.
+    Glance,
     /// HEAD and the state of the work tree.
     Git,
     /// Task branches that were never merged.
@@ -73,13 +75,14 @@ pub enum Sensor {
 }
 
 impl Sensor {
-    pub const ALL: [Sensor; 8] = [
+    pub const ALL: [Sensor; 9] = [
         Sensor::Run,
         Sensor::Enabled,
         Sensor::Words,
         Sensor::Remembered,
         Sensor::Tasks,
         Sensor::OwnReady,
+        Sensor::Glance,
         Sensor::Git,
         Sensor::Branches,
     ];
@@ -91,7 +94,7 @@ impl Sensor {
             Sensor::Words => "words",
             Sensor::Remembered => "memory",
             Sensor::Tasks | Sensor::OwnReady => "tracker",
-            Sensor::Git => "git",
+            Sensor::Glance | Sensor::Git => "git",
             Sensor::Branches => "branches",
         }
     }
@@ -156,6 +159,14 @@ pub struct WorkTree {
     pub is_approximate: bool,
 }
 
+/// A work tree as git's library sees it in passing: enough to tell whether the work moves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Glance {
+    pub head: Option<String>,
+    /// Of what git tracks.
+    pub changes: Vec<Change>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Relative to the work tree's root, with forward slashes.
@@ -202,6 +213,8 @@ pub struct Snapshot {
     pub epic: Reading<Epic>,
     /// Nothing where the tracker has no say of its own in what is ready.
     pub own_ready: Reading<Option<Vec<TaskId>>>,
+    /// Never failed: where there is no glance, git is read instead.
+    pub glance: Option<Glance>,
     pub git: Reading<Git>,
     pub branches: Reading<Vec<String>>,
 }
@@ -219,6 +232,7 @@ impl Snapshot {
             remembered: Reading::Unread,
             epic: Reading::Unread,
             own_ready: Reading::Unread,
+            glance: None,
             git: Reading::Unread,
             branches: Reading::Unread,
         }
@@ -238,6 +252,19 @@ impl Snapshot {
         self.epic.is_unread() && matches!(self.remembered, Reading::Known(Some(_)))
     }
 
+    /// Nobody has asked the git program, because there was no need to.
+    pub fn rests_on_glance(&self) -> bool {
+        self.git.is_unread() && self.glance.is_some()
+    }
+
+    /// What would have to be read before anybody may be let go: a block may rest on what was
+    /// remembered or glanced at.
+    pub fn unproven(&self) -> Vec<Sensor> {
+        let tasks = self.rests_on_memory().then_some(Sensor::Tasks);
+        let git = self.rests_on_glance().then_some(Sensor::Git);
+        tasks.into_iter().chain(git).collect()
+    }
+
     pub fn is_unread(&self, sensor: Sensor) -> bool {
         match sensor {
             Sensor::Run => self.run.is_unread(),
@@ -246,6 +273,7 @@ impl Snapshot {
             Sensor::Remembered => self.remembered.is_unread(),
             Sensor::Tasks => self.epic.is_unread(),
             Sensor::OwnReady => self.own_ready.is_unread(),
+            Sensor::Glance => self.git.is_unread() && self.glance.is_none(),
             Sensor::Git => self.git.is_unread(),
             Sensor::Branches => self.branches.is_unread(),
         }
@@ -275,7 +303,7 @@ impl Snapshot {
             Sensor::Remembered => self.remembered.fail_if_unread(sensor),
             Sensor::Tasks => self.epic.fail_if_unread(sensor),
             Sensor::OwnReady => self.own_ready.fail_if_unread(sensor),
-            Sensor::Git => self.git.fail_if_unread(sensor),
+            Sensor::Glance | Sensor::Git => self.git.fail_if_unread(sensor),
             Sensor::Branches => self.branches.fail_if_unread(sensor),
         }
     }

@@ -7,14 +7,15 @@ use super::snapshot::{Sensor, Snapshot};
 use super::verdict::Answer;
 
 /// The sensors that the next row to decide needs, all at once; none when a verdict can be given.
-/// A block may rest on what is remembered, an allow never does, whoever gives it.
+/// A block may rest on what is remembered or glanced at, an allow never does, whoever gives it.
 pub fn wanted(snapshot: &Snapshot, policy: &Policy) -> Vec<Sensor> {
+    let unproven = snapshot.unproven();
     match decide(snapshot, policy) {
         Err(unread) => unread,
-        Ok(ruling) if snapshot.rests_on_memory() => match brake(ruling, snapshot, policy).answer {
-            Answer::Allow(_) => vec![Sensor::Tasks],
+        Ok(_) if unproven.is_empty() => Vec::new(),
+        Ok(ruling) => match brake(ruling, snapshot, policy).answer {
+            Answer::Allow(_) => unproven,
             Answer::Block(_) => Vec::new(),
         },
-        Ok(_) => Vec::new(),
     }
 }

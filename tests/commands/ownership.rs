@@ -533,7 +533,8 @@ fn a_launch_takes_a_waiting_run_and_wakes_it() {
 fn a_session_that_gets_another_run_during_its_stop_is_judged_by_that_one() {
     let scene = with_two_epics();
     scene.start(SESSION);
-    // Git is slow, so that there is time to replace the run.
+    // All is closed, so git is asked; and it is slow, so that there is time to replace the run.
+    scene.set_status(1, "closed");
     let bin = scene.path("../bin");
     std::fs::create_dir(&bin).unwrap();
     let script = "#!/bin/sh\nif [ -e \"$HOME/slow\" ]; then touch \"$HOME/asked\"; sleep 2; fi\nPATH=\"${PATH#*:}\" exec git \"$@\"\n";

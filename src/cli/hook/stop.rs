@@ -299,8 +299,17 @@ fn record(snapshot: &Snapshot, settled: &Settled, kept: &Kept, event: &Event) ->
             .chain(template_fault)
             .collect(),
         tasks: snapshot.known_epic().map(|epic| counts_json(epic.counts())),
-        git: snapshot.git.known().map(git_summary),
+        git: seen_of_git(snapshot),
         said: event.last_words.as_deref().map(tail).unwrap_or_default(),
+    }
+}
+
+fn seen_of_git(snapshot: &Snapshot) -> Option<serde_json::Value> {
+    match &snapshot.glance {
+        Some(glance) if snapshot.rests_on_glance() => Some(serde_json::json!({
+            "head": glance.head, "changes": glance.changes.len(), "glance": true,
+        })),
+        Some(_) | None => snapshot.git.known().map(git_summary),
     }
 }
 

@@ -9,6 +9,17 @@ use super::status::{Entry, Status};
 /// Changes by libgit2 1.9, which takes files outside a sparse checkout for deleted ones and runs
 /// no filter programs.
 pub(super) fn approximate_status(repository: &Repository) -> Result<Status, git2::Error> {
+    let mut options = StatusOptions::new();
+    options.include_untracked(true).recurse_untracked_dirs(true);
+    status(repository, &mut options)
+}
+
+/// The same of tracked files only.
+pub(super) fn tracked_status(repository: &Repository) -> Result<Status, git2::Error> {
+    status(repository, &mut StatusOptions::new())
+}
+
+fn status(repository: &Repository, options: &mut StatusOptions) -> Result<Status, git2::Error> {
     let mut status = Status {
         is_approximate: true,
         ..Status::default()
@@ -19,12 +30,8 @@ pub(super) fn approximate_status(repository: &Repository) -> Result<Status, git2
         .and_then(|name| name.strip_prefix("refs/heads/"))
         .map(str::to_owned);
     status.head = head_commit(repository)?.map(|id| id.to_string());
-    let mut options = StatusOptions::new();
-    options
-        .include_untracked(true)
-        .recurse_untracked_dirs(true)
-        .exclude_submodules(true);
-    for entry in repository.statuses(Some(&mut options))?.iter() {
+    options.exclude_submodules(true);
+    for entry in repository.statuses(Some(options))?.iter() {
         let is_untracked = entry.status() == git2::Status::WT_NEW;
         let entry_kind = if is_untracked {
             Entry::Untracked

@@ -1,7 +1,7 @@
 //! Fingerprints of the work, by which progress is told from going to and fro.
 
 use super::Territory;
-use crate::kernel::snapshot::Git;
+use crate::kernel::snapshot::{Change, Git, Glance};
 use crate::kernel::task::{Epic, EpicTask};
 
 /// What the work looked like. A part that could not be read is missing.
@@ -20,31 +20,28 @@ impl Fingerprint {
                 Git::NoRepository | Git::NoWorkTree => &[][..],
                 Git::Tree(tree) => &tree.changes,
             };
-            let mut pairs: Vec<(&str, &str)> = all
-                .iter()
-                .filter(|change| change.is_untracked == is_untracked)
-                .filter(|change| territory.is_work(change) && !territory.is_tracker(change))
-                .map(|change| (change.path.as_str(), change.content.as_str()))
-                .collect();
-            // Readers differ in their order.
-            pairs.sort_unstable();
-            Some(digest(pairs.into_iter().flat_map(|(a, b)| [a, b])))
+            Some(contents(all, is_untracked, territory))
         };
         let head = |git: &Git| match git {
             Git::NoRepository => digest(["no repository"]),
             Git::NoWorkTree => digest(["no work tree"]),
-            Git::Tree(tree) => digest([tree.head.as_deref().unwrap_or("no commit")]),
-        };
-        let states = |epic: &Epic| {
-            // A sum does not see the order: a changed priority alone is no change of state.
-            let state = |task: &EpicTask| digest([task.id.as_str(), task.status.name()]);
-            epic.tasks.iter().map(state).fold(0, u128::wrapping_add)
+            Git::Tree(tree) => commit(tree.head.as_deref()),
         };
         Fingerprint {
             tasks: epic.map(states),
             head: git.map(head),
             tracked: changes(false),
             untracked: changes(true),
+        }
+    }
+
+    /// The same as far as progress goes, which does not ask for new files.
+    pub fn at_a_glance(epic: Option<&Epic>, glance: &Glance, territory: &Territory) -> Fingerprint {
+        Fingerprint {
+            tasks: epic.map(states),
+            head: Some(commit(glance.head.as_deref())),
+            tracked: Some(contents(&glance.changes, false, territory)),
+            untracked: None,
         }
     }
 
@@ -62,6 +59,28 @@ impl Fingerprint {
             || differs(self.tracked, before.tracked)
             || differs(self.untracked, before.untracked)
     }
+}
+
+fn states(epic: &Epic) -> u128 {
+    // A sum does not see the order: a changed priority alone is no change of state.
+    let state = |task: &EpicTask| digest([task.id.as_str(), task.status.name()]);
+    epic.tasks.iter().map(state).fold(0, u128::wrapping_add)
+}
+
+fn commit(head: Option<&str>) -> u128 {
+    digest([head.unwrap_or("no commit")])
+}
+
+fn contents(changes: &[Change], is_untracked: bool, territory: &Territory) -> u128 {
+    let mut pairs: Vec<(&str, &str)> = changes
+        .iter()
+        .filter(|change| change.is_untracked == is_untracked)
+        .filter(|change| territory.is_work(change) && !territory.is_tracker(change))
+        .map(|change| (change.path.as_str(), change.content.as_str()))
+        .collect();
+    // Readers differ in their order.
+    pairs.sort_unstable();
+    digest(pairs.into_iter().flat_map(|(a, b)| [a, b]))
 }
 
 /// In the manner of FNV-1a, eight bytes at a time, over the parts with their lengths. Kept with
