@@ -46,6 +46,7 @@ pub fn respond(epic: Option<&str>, event: &Event, ambient: &Ambient) -> Reply {
         };
         news.extend(owned.news);
         let (mut store, kept) = (owned.store, owned.kept);
+        store.leave_syncing_to_others();
         snapshot.baseline = baseline(&mut store, &kept.run);
         snapshot.run = Reading::Known(Some(kept.run.clone()));
         let case = Case {
