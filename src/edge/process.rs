@@ -73,9 +73,9 @@ pub enum Error {
 const DEADLINE: Duration = Duration::from_secs(10);
 const OUTPUT_BYTES_MAX: usize = 8 << 20;
 
-/// Output lies in a file until it is read, so a child that never falls silent would fill the disk
-/// long before the deadline of a gate.
-const STREAM_BYTES_MAX: u64 = 1 << 30;
+/// Output lies in memory or on disk until it is read, and a child that never falls silent would
+/// fill either long before its deadline.
+const STREAM_BYTES_MAX: u64 = 256 << 20;
 const STREAM_CHECK_EVERY: Duration = Duration::from_millis(100);
 
 /// A killed process is gone at once unless the kernel holds it, on a dead network mount for one.
@@ -355,8 +355,7 @@ struct Streams {
 
 impl Streams {
     fn new() -> io::Result<Streams> {
-        let stdout = tempfile::tempfile()?;
-        let stderr = tempfile::tempfile()?;
+        let (stdout, stderr) = (scratch()?, scratch()?);
         tree::append(&stdout)?;
         tree::append(&stderr)?;
         Ok(Streams { stdout, stderr })
@@ -384,6 +383,22 @@ impl Streams {
             is_truncated: is_stdout_cut || is_stderr_cut,
         })
     }
+}
+
+/// A file that nobody else sees. In memory where the system can do that: it is faster, and a full
+/// disk keeps nobody from an answer.
+#[cfg(target_os = "linux")]
+fn scratch() -> io::Result<File> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+    match memfd_create("beadlock", MemfdFlags::CLOEXEC) {
+        Ok(file) => Ok(file.into()),
+        Err(_) => tempfile::tempfile(),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn scratch() -> io::Result<File> {
+    tempfile::tempfile()
 }
 
 /// The last bytes of a stream, and whether there were more. What a failing program has to say
