@@ -293,11 +293,20 @@ impl Gathered {
         let dirty = self
             .baseline
             .as_ref()
-            .map_or(0, |baseline| baseline.0.len());
+            .map_or(0, |baseline| baseline.paths.len());
         if self.is_late && dirty > 0 {
             warnings.push(format!(
                 "the run begins with this stop, so what is not committed by now ({dirty} paths) \
                  counts as yours and is not asked for"
+            ));
+        }
+        if let Ok(Baseline {
+            unfinished: Some(operation),
+            ..
+        }) = &self.baseline
+        {
+            warnings.push(format!(
+                "a {operation} is under way here; it counts as yours and is not asked for"
             ));
         }
         if let Err(what) = &self.baseline {

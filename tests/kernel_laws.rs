@@ -1087,7 +1087,7 @@ impl Played {
             Some(Git::NoRepository | Git::NoWorkTree) => true,
             Some(Git::Tree(tree)) => {
                 let is_left = |(path, content): (&String, &String)| {
-                    baseline.is_some_and(|baseline| baseline.0.get(path) == Some(content))
+                    baseline.is_some_and(|baseline| baseline.paths.get(path) == Some(content))
                 };
                 let no_branches = self.facts.branches.known().is_some_and(Vec::is_empty);
                 let mut tracked = tree.changes.iter().filter(|change| !change.is_untracked);
@@ -1457,12 +1457,23 @@ fn a_claim_of_the_second_in_which_the_turn_began_is_ours() {
 }
 
 #[test]
-fn a_run_is_at_work_once_called_and_while_nobody_may_take_it() {
-    let called = run(&Policy::default());
-    assert!(called.is_at_work(NOW));
-    let mut fresh = called.clone();
-    fresh.counters.stops = 0;
-    assert!(!fresh.is_at_work(NOW));
-    let quiet = NOW.plus_millis(200 * MINUTE);
-    assert!(!called.is_at_work(quiet));
+fn what_a_person_left_unfinished_is_not_asked_for() {
+    let policy = Policy::default();
+    let merging = WorkTree {
+        head: Some("c0ffee".into()),
+        unfinished: Some("merge".into()),
+        ..WorkTree::default()
+    };
+    let mut facts = Facts::done();
+    facts.git = Reading::Known(Git::Tree(merging.clone()));
+    let name = |facts: &Facts| facts.judged(run(&policy), &policy).answer.name();
+    assert_eq!(name(&facts), "unsaved_work");
+    facts.baseline = Reading::Known(Baseline::of(&Git::Tree(merging)));
+    assert_eq!(name(&facts), "complete");
+    let rebasing = WorkTree {
+        unfinished: Some("rebase".into()),
+        ..WorkTree::default()
+    };
+    facts.baseline = Reading::Known(Baseline::of(&Git::Tree(rebasing)));
+    assert_eq!(name(&facts), "unsaved_work");
 }

@@ -386,7 +386,9 @@ impl Facts<'_> {
     }
 
     fn tree_unsaved(&self, tree: &WorkTree) -> Option<Unsaved> {
-        if let Some(operation) = &tree.unfinished {
+        let baseline = self.snapshot.baseline.known();
+        let theirs = baseline.and_then(|baseline| baseline.unfinished.as_ref());
+        if let Some(operation) = tree.unfinished.as_ref().filter(|it| theirs != Some(*it)) {
             return Some(Unsaved::Unfinished(operation.clone()));
         }
         let unsaved = unsaved(self.snapshot, self.run, tree);

@@ -176,22 +176,29 @@ pub struct Change {
     pub content: String,
 }
 
-/// The work tree as the run's start found it: every path dirty or untracked then, with its content.
+/// The work tree as the run's start found it: what the person had not ended then is theirs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Baseline(pub BTreeMap<String, String>);
+pub struct Baseline {
+    /// Every path dirty or untracked then, with its content.
+    pub paths: BTreeMap<String, String>,
+    /// A merge, rebase or the like that was under way.
+    pub unfinished: Option<String>,
+}
 
 impl Baseline {
     pub fn of(git: &Git) -> Baseline {
-        let changes = match git {
-            Git::NoRepository | Git::NoWorkTree => &[][..],
-            Git::Tree(tree) => &tree.changes,
+        let Git::Tree(tree) = git else {
+            return Baseline::default();
         };
         let entry = |change: &Change| (change.path.clone(), change.content.clone());
-        Baseline(changes.iter().map(entry).collect())
+        Baseline {
+            paths: tree.changes.iter().map(entry).collect(),
+            unfinished: tree.unfinished.clone(),
+        }
     }
 
     pub fn has(&self, change: &Change) -> bool {
-        self.0.get(&change.path) == Some(&change.content)
+        self.paths.get(&change.path) == Some(&change.content)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{EPIC, Scene, edge, epic_row, task_row};
+use crate::scene::{EPIC, SESSION, Scene, edge, epic_row, task_row};
 
 fn started(open: usize) -> Scene {
     let scene = Scene::with_tasks(open);
@@ -568,4 +568,47 @@ fn a_store_that_is_gone_lets_go_and_says_so() {
     std::fs::remove_file(scene.store_dir().database()).unwrap();
     let told = scene.stop().tells_of("corrupt", "there is no store");
     assert!(told.contains("beadlock start"), "{told}");
+}
+
+#[test]
+fn a_merge_that_was_under_way_at_the_start_is_the_persons() {
+    let scene = Scene::with_tasks(1);
+    scene.git(&["checkout", "-q", "-b", "other"]);
+    scene.write("README", "theirs\n");
+    scene.commit_all("theirs");
+    scene.git(&["checkout", "-q", "main"]);
+    scene.write("README", "ours\n");
+    scene.commit_all("ours");
+    let merge = scene
+        .command("git", &scene.root)
+        .args(["merge", "other"])
+        .output();
+    assert!(!merge.unwrap().status.success());
+    let done = scene.start(SESSION);
+    assert!(
+        done.stderr.contains("a merge is under way here"),
+        "{done:?}"
+    );
+    scene.close_all();
+    let fed = scene.stop().blocks("unsaved_work");
+    assert!(
+        fed.contains("issues.jsonl") && !fed.contains("merge"),
+        "{fed}"
+    );
+}
+
+#[test]
+fn an_empty_message_is_one_and_no_older_one_takes_its_place() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    let line = json!({"type": "assistant", "message": {"id": "m", "content": [
+        {"type": "text", "text": "<promise>BLOCKED</promise>"},
+    ]}});
+    scene.write("transcript.jsonl", format!("{line}\n"));
+    let path = json!(scene.path("transcript.jsonl"));
+    let stop = || scene.stop().set("transcript_path", path.clone());
+    stop().says("").blocks("open_work");
+    stop()
+        .without("last_assistant_message")
+        .allows("needs_human");
 }

@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 use super::error::{Error, from_sqlite, is_corrupt};
 use super::place::StoreDir;
 use super::record::Record;
-use super::wire::{StoredRoster, StoredRun};
+use super::wire::{StoredBaseline, StoredRoster, StoredRun};
 use crate::edge::tracker::Memory;
 use crate::kernel::ledger::{Run, State};
 use crate::kernel::snapshot::Baseline;
 
 /// "bdlk": tells our database from any other `SQLite` file.
 const APPLICATION_ID: i64 = 0x6264_6c6b;
-const FORMAT: i64 = 3;
+const FORMAT: i64 = 4;
 /// How long another process may keep us waiting.
 const BUSY_SECONDS_MAX: u64 = 2;
 
@@ -49,7 +49,7 @@ CREATE TABLE roster (
 ) STRICT;
 CREATE TABLE baseline (
     run TEXT PRIMARY KEY REFERENCES run (id),
-    paths TEXT NOT NULL
+    doc TEXT NOT NULL
 ) STRICT;
 CREATE TABLE stop (
     run TEXT NOT NULL REFERENCES run (id),
@@ -384,7 +384,7 @@ impl Store {
     /// Nothing if git could not be read when the run started.
     pub fn baseline(&mut self, run: &str) -> Result<Option<Baseline>, Error> {
         let text: Option<String> = self.attempt(|connection| {
-            let sql = "SELECT paths FROM baseline WHERE run = ?1";
+            let sql = "SELECT doc FROM baseline WHERE run = ?1";
             connection
                 .query_row(sql, [run], |row| row.get(0))
                 .optional()
@@ -393,8 +393,9 @@ impl Store {
             run: run.to_owned(),
             what: error.to_string(),
         };
-        text.map(|text| serde_json::from_str(&text).map(Baseline).map_err(bad))
-            .transpose()
+        let read =
+            |text: String| serde_json::from_str::<StoredBaseline<'_>>(&text).map(Baseline::from);
+        text.map(|text| read(text).map_err(bad)).transpose()
     }
 
     /// The records of a run's stops, the oldest first.
@@ -605,8 +606,8 @@ impl Writer<'_> {
     /// Records a baseline that could not be had when the run started.
     pub fn add_baseline(&self, run: &str, baseline: &Baseline) -> Result<(), Error> {
         self.sql(self.transaction.execute(
-            "INSERT INTO baseline (run, paths) VALUES (?1, ?2) ON CONFLICT (run) DO NOTHING",
-            (run, json(&baseline.0)?),
+            "INSERT INTO baseline (run, doc) VALUES (?1, ?2) ON CONFLICT (run) DO NOTHING",
+            (run, json(&StoredBaseline::from(baseline))?),
         ))
         .map(drop)
     }

@@ -2,6 +2,7 @@
 //! raises the database's format, so that an older program never writes a newer run back without it.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,7 @@ use crate::kernel::ledger::{
 };
 use crate::kernel::moment::Moment;
 use crate::kernel::policy::{Exits, OnUserPrompt, Policy, WhenUnknown};
+use crate::kernel::snapshot::Baseline;
 use crate::kernel::task::TaskId;
 use crate::kernel::verdict::Row;
 
@@ -337,6 +339,31 @@ impl TryFrom<StoredPrompt> for Prompt {
                 untracked: print(stored.untracked)?,
             },
         })
+    }
+}
+
+/// The work tree as the run's start found it.
+#[derive(Serialize, Deserialize)]
+pub struct StoredBaseline<'a> {
+    paths: Cow<'a, BTreeMap<String, String>>,
+    unfinished: Option<Cow<'a, str>>,
+}
+
+impl<'a> From<&'a Baseline> for StoredBaseline<'a> {
+    fn from(baseline: &'a Baseline) -> StoredBaseline<'a> {
+        StoredBaseline {
+            paths: Cow::Borrowed(&baseline.paths),
+            unfinished: baseline.unfinished.as_deref().map(Cow::Borrowed),
+        }
+    }
+}
+
+impl From<StoredBaseline<'_>> for Baseline {
+    fn from(stored: StoredBaseline<'_>) -> Baseline {
+        Baseline {
+            paths: stored.paths.into_owned(),
+            unfinished: stored.unfinished.map(Cow::into_owned),
+        }
     }
 }
 
