@@ -352,8 +352,8 @@ pub fn owed(run: &Run, reader: Reader) -> String {
     let epic = shown(run.epic.as_str());
     let why = match run.outcome {
         Some(Outcome::SessionOver) => "its session or its turn ended while work remained",
-        Some(Outcome::PausedByAgent) => "the agent paused it from inside its session",
-        Some(Outcome::Abandoned) => "the agent aborted it from inside its session",
+        Some(Outcome::PausedByAgent) => "an agent paused it",
+        Some(Outcome::Abandoned) => "an agent aborted it",
         Some(other) => other.name(),
         None => "it is open",
     };

@@ -187,13 +187,14 @@ fn a_launch_is_the_first_sessions_that_is_seen_with_it() {
             for minutes in [1, 121] {
                 let mut run = run_in(THEIRS, state, minutes);
                 run.counters.stops = u32::from(is_called);
-                let is_at_work = is_called && state == State::Active && minutes == 1;
+                // Whether or not it was called: a stranger must not take what was armed for another.
+                let is_taken = state == State::Active && minutes == 1;
                 for bound in [None, Some(OURS), Some(THEIRS), Some(THIRD)] {
                     let expected = match (state, bound) {
                         (State::Ended, _) => Launch::Over,
                         (_, Some(OURS)) => Launch::Owner,
                         (_, Some(_)) => Launch::Child,
-                        (_, None) if is_at_work => Launch::Child,
+                        (_, None) if is_taken => Launch::Child,
                         (_, None) => Launch::Owner,
                     };
                     for inside in [None, Some(OURS)] {

@@ -185,7 +185,7 @@ fn told(text: String, event: &Event) -> Reply {
 fn respond(event_args: &EventArgs, event: &Event, ambient: &Ambient) -> Reply {
     match event_args {
         EventArgs::Stop { epic } => stop::respond(epic.as_deref(), event, ambient),
-        EventArgs::SessionStart => session::started(event),
+        EventArgs::SessionStart => session::started(event, ambient),
         EventArgs::SessionEnd | EventArgs::StopFailure => session::ended(event),
         EventArgs::UserPrompt => user_prompt::respond(event, ambient),
     }

@@ -223,6 +223,11 @@ pub fn worded(error: &anyhow::Error) -> (String, Exit) {
     (text, refusal.map_or(Exit::Internal, |refusal| refusal.exit))
 }
 
+/// The same on one line: a name may hold a line break, and what follows would look like ours.
+pub fn inline(text: &str) -> String {
+    plain(text).replace('\n', "\u{fffd}")
+}
+
 /// Other people's text without control characters, so that it cannot steer a terminal, and
 /// without those that turn the direction of writing around.
 pub fn plain(text: &str) -> String {

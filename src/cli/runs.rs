@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::ambient::{actor, ambient, asked_by, dir, now, session, store_here, stores_here};
-use super::report::{Refusal, plain};
+use super::report::{Refusal, inline};
 use super::status::is_named;
 use super::{Exit, print, say};
 use crate::edge::agent::{Agent, Ambient, Claude};
@@ -16,7 +16,7 @@ use crate::render::command;
 /// End a run: the agent is free from its next stop on
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Without an id every run here is ended; inside an agent's session only its own.\n\nExample:\n  beadlock abort"
+    after_help = "Without an id every run here is ended; inside an agent's session only its own.\n\nExamples:\n  beadlock abort\n  beadlock abort bd-x7y8"
 )]
 pub struct AbortArgs {
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub struct AdoptArgs {
 
 #[derive(Debug, clap::Args)]
 struct Which {
-    /// A run, an epic or a session; needed where there are several
+    /// A run, an epic or a session; without it the one run here is meant
     id: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -85,7 +85,7 @@ pub fn abort(args: &AbortArgs) -> anyhow::Result<Exit> {
         unread.extend(aborted.unread);
     }
     for run in &unread {
-        let (id, epic) = (plain(&run.run), plain(&run.epic));
+        let (id, epic) = (inline(&run.run), inline(&run.epic));
         say(&format!(
             "warning: {id} on {epic} could not be read, and is over"
         ));
@@ -162,7 +162,7 @@ pub fn adopt(args: &AdoptArgs) -> anyhow::Result<Exit> {
     // The mark comes first: a run without one would let its session go without a word.
     mark(&dir, &session)?;
     let moved = store.write(|writer| -> Result<(String, Run), Refusal> {
-        let mut kept = one(writer, &args.which)?;
+        let mut kept = one(writer, &args.which, None)?;
         let own = writer.run_of_session(&session)?.map(|own| own.run);
         let asker = Asker {
             session: &session,
@@ -207,7 +207,7 @@ fn mark(dir: &StoreDir, session: &str) -> Result<(), Refusal> {
 
 /// `run` is the one in question, or the one that is in the way.
 fn not_moved(refused: Refused, run: &Run) -> Refusal {
-    let session = plain(&run.session);
+    let session = inline(&run.session);
     let by_hand = "a person can, from a terminal of their own";
     let (what, hint) = match refused {
         Refused::GivenAway => (
@@ -241,9 +241,10 @@ fn change(
     apply: impl FnOnce(&mut Run, &Ambient) -> Result<(), Refused>,
 ) -> anyhow::Result<Exit> {
     let ambient = ambient();
+    let inside = Claude.session_inside(&ambient);
     let (mut store, _) = open_here(&ambient)?;
     let run = store.write(|writer| -> Result<Run, Refusal> {
-        let mut kept = one(writer, which)?;
+        let mut kept = one(writer, which, inside.as_deref())?;
         apply(&mut kept.run, &ambient).map_err(|refused| not_moved(refused, &kept.run))?;
         writer.save(&kept.run)?;
         Ok(kept.run)
@@ -259,10 +260,11 @@ fn open_here(ambient: &Ambient) -> anyhow::Result<(Store, StoreDir)> {
     Ok((store, dir))
 }
 
-/// The one live run that is meant; an error that lists them if that is not clear.
-fn one(writer: &Writer<'_>, which: &Which) -> Result<Kept, Refusal> {
+/// The one live run that is meant; an error that lists them if that is not clear. Whoever names
+/// none inside of a session means its own.
+fn one(writer: &Writer<'_>, which: &Which, inside: Option<&str>) -> Result<Kept, Refusal> {
     let live = writer.live_runs()?;
-    let mut meant = matching(live, which);
+    let mut meant = matching(live, which, inside);
     match (meant.len(), &which.id) {
         (1, _) => Ok(meant.remove(0)),
         (0, Some(id)) => Err(unknown(id)),
@@ -270,7 +272,7 @@ fn one(writer: &Writer<'_>, which: &Which) -> Result<Kept, Refusal> {
         (_, _) => {
             let described = |kept: &Kept| {
                 let run = &kept.run;
-                let session = plain(&run.session);
+                let session = inline(&run.session);
                 format!(
                     "{} on {} ({}, session {session})",
                     run.id,
@@ -285,9 +287,9 @@ fn one(writer: &Writer<'_>, which: &Which) -> Result<Kept, Refusal> {
     }
 }
 
-fn matching(runs: Vec<Kept>, which: &Which) -> Vec<Kept> {
+fn matching(runs: Vec<Kept>, which: &Which, inside: Option<&str>) -> Vec<Kept> {
     let is_meant = |kept: &Kept| match &which.id {
-        None => true,
+        None => inside.is_none_or(|own| own == kept.run.session),
         Some(id) => is_named(&kept.run, id),
     };
     runs.into_iter().filter(is_meant).collect()
@@ -298,7 +300,7 @@ fn no_run() -> Refusal {
 }
 
 fn unknown(id: &str) -> Refusal {
-    let what = format!("no open run, epic or session `{}` here", plain(id));
+    let what = format!("no open run, epic or session `{}` here", inline(id));
     Refusal::new(Exit::NotDone, what).hint("`beadlock status --all` lists them")
 }
 

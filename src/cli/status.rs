@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::ambient::{ambient, dir, now, store_here};
-use super::report::{Refusal, plain};
+use super::report::{Refusal, inline};
 use super::{Exit, print, say};
 use crate::edge::agent::{Agent, Claude};
 use crate::edge::store::{self, Kept, Store, StoreDir};
@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut store = Store::open(&store_dir).map_err(Refusal::from)?;
     let runs = store.runs().map_err(Refusal::from)?;
     for unread in store.unread().map_err(Refusal::from)? {
-        let (run, epic) = (plain(&unread.run), plain(&unread.epic));
+        let (run, epic) = (inline(&unread.run), inline(&unread.epic));
         say(&format!(
             "warning: {run} on {epic} cannot be read; `beadlock abort {run}` ends it"
         ));
@@ -61,6 +61,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         let own = |kept: &&&Kept| inside.as_deref() == Some(kept.run.session.as_str());
         let first = chosen.iter().find(own).or(chosen.first()).copied();
         chosen = first.into_iter().collect();
+    }
+    if let (true, Some(id)) = (chosen.is_empty(), named) {
+        say(&format!("nothing here is called {}", inline(id)));
     }
     if chosen.is_empty() {
         return Ok(none(args));
@@ -171,7 +174,7 @@ impl<'a> View<'a> {
         let mut lines = vec![
             format!("run      {}", run.id),
             format!("epic     {}", run.epic),
-            format!("session  {}", plain(&run.session)),
+            format!("session  {}", inline(&run.session)),
             format!(
                 "state    {}{}",
                 run.state.name(),
@@ -183,9 +186,9 @@ impl<'a> View<'a> {
             ),
             match &self.epic {
                 Ok(epic) => format!("tasks    {}", counts_text(epic.counts())),
-                Err(what) => format!("tasks    unknown: {}", plain(what)),
+                Err(what) => format!("tasks    unknown: {}", inline(what)),
             },
-            format!("tracker  {} ({})", self.tracker, plain(&self.told_by)),
+            format!("tracker  {} ({})", self.tracker, inline(&self.told_by)),
             format!(
                 "event    {} ago",
                 age(self.now.millis_since(run.last_event_at))

@@ -150,12 +150,6 @@ impl Run {
         self.counters.stops > 0 || self.turn.prompt.is_some()
     }
 
-    /// Whether its session works with it just now, and may not lose it to a child that inherited
-    /// the environment.
-    pub fn is_at_work(&self, now: Moment) -> bool {
-        self.is_called() && !self.is_free(now)
-    }
-
     /// Whether nobody would be robbed if another session took the run.
     pub fn is_free(&self, now: Moment) -> bool {
         let quiet = now.millis_since(self.last_event_at);

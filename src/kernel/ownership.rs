@@ -151,8 +151,8 @@ pub fn launched(run: &Run, seen: Seen<'_>, bound: Option<&str>, now: Moment) -> 
         None if seen.inside.is_some_and(|inside| inside != session) => Launch::Child,
         Some(bound) if bound != session => Launch::Child,
         Some(_) => Launch::Owner,
-        // The owner itself is at work; whoever else has the value is its child.
-        None if run.session != session && run.is_at_work(now) => Launch::Child,
+        // It is somebody's, called yet or not: a driver lets a run wait before it launches anybody.
+        None if run.session != session && !run.is_free(now) => Launch::Child,
         None => Launch::Owner,
     }
 }

@@ -237,10 +237,10 @@ fn abort_from_inside_is_obeyed_and_told() {
     assert_eq!(done.status, 0);
     assert_eq!(scene.run().outcome.unwrap().name(), "abandoned");
     for _ in 0..2 {
-        scene.stop().tells_of("resting", "the agent aborted it");
+        scene.stop().tells_of("resting", "an agent aborted it");
     }
     let told = scene.prompt("p2", "what happened?").tells();
-    assert!(told.contains("the agent aborted it"), "{told}");
+    assert!(told.contains("an agent aborted it"), "{told}");
     scene.prompt("p3", "I see").is_silent();
     scene.stop().allows_untraced("idle");
 }
@@ -255,10 +255,10 @@ fn pause_from_inside_is_the_agents_and_told() {
         .done();
     assert_eq!(scene.run().outcome.unwrap().name(), "paused_by_agent");
     for _ in 0..2 {
-        scene.stop().tells_of("resting", "the agent paused it");
+        scene.stop().tells_of("resting", "an agent paused it");
     }
     let told = scene.prompt("p2", "what happened?").tells();
-    assert!(told.contains("the agent paused it"), "{told}");
+    assert!(told.contains("an agent paused it"), "{told}");
     scene.stop().allows_untraced("resting");
 }
 
@@ -312,6 +312,10 @@ fn an_unknown_epic_on_the_hook_line_holds_nobody_and_says_so() {
 fn a_launch_binds_to_the_first_session_and_its_children_are_idle() {
     let scene = Scene::with_tasks(1);
     scene.start("driver");
+    // As a driver leaves its run between two sessions.
+    let stop = scene.stop().session("driver");
+    stop.says("<promise>BLOCKED</promise>")
+        .allows("needs_human");
     let launch = format!("{}/1", scene.run_of("driver").id);
     scene
         .stop()
@@ -328,7 +332,7 @@ fn a_launch_binds_to_the_first_session_and_its_children_are_idle() {
         .session("first")
         .env("BEADLOCK_RUN", &launch)
         .blocks("open_work");
-    assert_eq!(scene.run_of("first").counters.cycles, 2);
+    assert_eq!(scene.run_of("first").counters.cycles, 3);
 }
 
 #[test]
@@ -407,7 +411,7 @@ fn an_agent_ends_its_own_run_only_and_whatever_it_ends_is_told() {
         .env("CLAUDE_CODE_ENTRYPOINT", "cli")
         .done()
         .tells();
-    assert!(told.contains("the agent aborted it"), "{told}");
+    assert!(told.contains("an agent aborted it"), "{told}");
 }
 
 #[test]
@@ -430,7 +434,7 @@ fn a_run_that_the_agent_replaced_is_told_at_its_next_stop() {
         .done()
         .tells();
     assert!(
-        told.contains("bd-x7y8 is ended (the agent aborted it"),
+        told.contains("bd-x7y8 is ended (an agent aborted it"),
         "{told}"
     );
 }
@@ -505,7 +509,7 @@ fn another_agent_loosens_nothing_and_what_it_replaces_is_told() {
     assert_eq!(outcomes, [None, Some("abandoned")]);
     let stop = scene.stop().env("CLAUDE_CODE_ENTRYPOINT", "cli").done();
     let told = stop.json()["systemMessage"].as_str().unwrap().to_owned();
-    assert!(told.contains("the agent aborted it"), "{told}");
+    assert!(told.contains("an agent aborted it"), "{told}");
 }
 
 #[test]
@@ -561,4 +565,40 @@ fn a_session_that_gets_another_run_during_its_stop_is_judged_by_that_one() {
     assert!(reason.contains("Ready: bd-other.1."), "{reason}");
     let run = scene.run();
     assert_eq!((run.epic.as_str(), run.counters.cycles), ("bd-other", 1));
+}
+
+#[test]
+fn what_was_armed_for_one_session_is_taken_by_no_invented_launch() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    let launch = format!("{}/1", scene.run().id);
+    let stranger = scene.stop().session("x").env("BEADLOCK_RUN", &launch);
+    stranger.allows_untraced("idle");
+    assert_eq!(scene.run().session, SESSION);
+    scene.stop().blocks("open_work");
+}
+
+#[test]
+fn whoever_names_no_run_inside_a_session_means_its_own() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    for verb in ["pause", "resume"] {
+        let call = scene.beadlock(&[verb]);
+        let done = call.env("CLAUDE_CODE_SESSION_ID", "other").done();
+        done.fails(1, "no run here");
+    }
+    scene.stop().blocks("open_work");
+    let own = scene.beadlock(&["pause"]);
+    let done = own.env("CLAUDE_CODE_SESSION_ID", SESSION).done();
+    assert_eq!(done.status, 0, "{done:?}");
+    assert_eq!(scene.run().state.name(), "paused");
+}
+
+#[test]
+fn without_any_tracker_a_stop_arms_nothing() {
+    let scene = Scene::folder();
+    let stop = scene.stop().arg("--epic").arg(EPIC);
+    let told = stop.env("CLAUDE_CODE_ENTRYPOINT", "cli").done().tells();
+    assert!(told.contains("could not read the tracker"), "{told}");
+    assert!(!scene.path(".beadlock").exists());
 }

@@ -151,7 +151,7 @@ fn an_agent_is_known_by_more_than_its_session() {
         let done = scene.beadlock(&["abort"]).env(name, "1").done();
         assert_eq!(done.status, 0);
         assert_eq!(scene.run().outcome.unwrap().name(), "abandoned", "{name}");
-        scene.stop().tells_of("resting", "the agent aborted it");
+        scene.stop().tells_of("resting", "an agent aborted it");
     }
 }
 
@@ -245,4 +245,27 @@ fn a_session_that_had_its_run_costs_no_look_at_the_tracker() {
     // Neither an epic that is gone nor anything else is this session's business any more.
     fs::remove_dir_all(scene.path(".beads")).unwrap();
     scene.stop().arg("--epic").arg(EPIC).allows_untraced("idle");
+}
+
+/// Whoever reads that is the agent, or a child of its.
+#[test]
+fn what_is_shown_to_a_session_inside_of_another_counts_for_nothing() {
+    let scene = started(1);
+    let abort = scene.beadlock(&["abort"]);
+    abort.env("CLAUDE_CODE_SESSION_ID", SESSION).done();
+    let fixture = include_str!("../fixtures/claude/SessionStart.json");
+    let mut begun = scene.payload(fixture);
+    begun.insert("session_id".into(), json!("invented"));
+    let begin = |inside: &str| {
+        let call = scene.beadlock(&["hook", "session-start"]);
+        let call = call.env("CLAUDE_CODE_ENTRYPOINT", "cli");
+        let call = call.env("CLAUDE_CODE_SESSION_ID", inside);
+        call.stdin(&serde_json::to_vec(&begun).unwrap()).done()
+    };
+    let told = begin(SESSION).tells();
+    assert!(told.contains("an agent aborted it"), "{told}");
+    scene.stop().tells_of("resting", "an agent aborted it");
+    // A session of its own shows it to a person.
+    begin("invented").tells();
+    scene.stop().allows_untraced("idle");
 }

@@ -3,24 +3,28 @@
 
 use super::Reply;
 use crate::cli::ambient::now;
-use crate::edge::agent::{Answer, Began, Event};
+use crate::edge::agent::{Agent, Ambient, Answer, Began, Claude, Event};
 use crate::edge::store::{Error, Kept, Store, StoreDir};
 use crate::kernel::ledger::{Run, State};
 use crate::render::{self, Reader};
 
 /// A session begins: its own constant prompt if it goes on with an old context, and a line about
 /// every run that changed unseen.
-pub fn started(event: &Event) -> Reply {
+pub fn started(event: &Event, ambient: &Ambient) -> Reply {
+    let inside = Claude.session_inside(ambient);
+    // A hook with another session's environment was called from inside of that one: who reads it
+    // is an agent, and not the person.
+    let is_seen = event.stop.is_interactive && (inside.is_none() || inside == event.session);
     match StoreDir::nearest(&event.dirs).and_then(|dir| match dir {
         None => Ok(Reply::silence()),
-        Some(dir) => greet(&dir, event),
+        Some(dir) => greet(&dir, event, is_seen),
     }) {
         Ok(reply) => reply,
         Err(error) => super::told(format!("Beadlock: {error}."), event),
     }
 }
 
-fn greet(dir: &StoreDir, event: &Event) -> Result<Reply, Error> {
+fn greet(dir: &StoreDir, event: &Event, is_seen: bool) -> Result<Reply, Error> {
     let mut store = Store::open(dir)?;
     let own = match &event.session {
         Some(session) => own_run(&mut store, session)?,
@@ -42,7 +46,7 @@ fn greet(dir: &StoreDir, event: &Event) -> Result<Reply, Error> {
         owed.iter()
             .map(|kept| render::owed(&kept.run, reader(kept))),
     );
-    if event.stop.is_interactive {
+    if is_seen {
         store.note_told(&owed)?;
     }
     let tell = (!lines.is_empty()).then(|| lines.join("\n"));
