@@ -116,8 +116,11 @@ struct Fields(Map<String, Value>);
 
 impl Fields {
     fn text(&self, name: &str) -> Option<&str> {
-        let text = self.0.get(name).and_then(Value::as_str);
-        text.filter(|text| !text.is_empty())
+        self.any_text(name).filter(|text| !text.is_empty())
+    }
+
+    fn any_text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str)
     }
 
     fn flag(&self, name: &str) -> bool {
@@ -151,7 +154,8 @@ fn event(fields: &Fields, ambient: &Ambient, fault: Option<String>) -> Event {
             prompt: fields.text("prompt_id").map(str::to_owned),
             background: background(fields),
         },
-        last_words: fields.text("last_assistant_message").map(str::to_owned),
+        // An empty one was sent as well, and an older message does not take its place.
+        last_words: fields.any_text("last_assistant_message").map(str::to_owned),
         stop_hook_active: fields.flag("stop_hook_active"),
         prompt: fields.text("prompt").map(typed),
         began: fields.text("source").map(|source| match source {
