@@ -161,7 +161,7 @@ impl Gathered {
         let (list, state) = read_both(&tasks, &git);
         let epic = match epic_of(&id, list, &ground, wish.now) {
             // The agent is there already, and the decision weighs the failure.
-            Err(Error::Tracker { .. }) if wish.how == How::AtStop => None,
+            Err(Error::Tracker { .. }) if wish.how == How::AtStop && ground.has_tracker => None,
             Err(error) => return Err(error),
             Ok(epic) => Some(epic),
         };

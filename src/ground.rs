@@ -9,7 +9,7 @@ use crate::config::{self, Config, Sources, TrackerChoice};
 use crate::edge::git::{Git, path_from};
 use crate::edge::store::Site;
 use crate::edge::tracker::jsonl::{OWN_FILES, OWN_FOLDER};
-use crate::edge::tracker::{self, KindChoice, Memory, Tracker, Workspace};
+use crate::edge::tracker::{self, KindChoice, Memory, Owner, Tracker, Workspace};
 use crate::kernel::ledger::Territory;
 use crate::kernel::snapshot::{Fault, Sensor};
 use crate::kernel::task::TaskId;
@@ -34,6 +34,8 @@ pub struct Ground {
     prompts: PathBuf,
     pub config: Config,
     pub tracker: Arc<dyn Tracker>,
+    /// There is one, if only one that cannot be read just now.
+    pub has_tracker: bool,
 }
 
 impl Ground {
@@ -68,7 +70,9 @@ impl Ground {
             TrackerChoice::Jsonl => KindChoice::Named(tracker::Kind::Jsonl),
         };
         let tracker = tracker::open(&workspace, choice)?;
+        let is_bare = workspace.owner == Owner::Nobody && choice == KindChoice::Auto;
         Ok(Ground {
+            has_tracker: !is_bare,
             tree,
             prompts: home.join(&config.prompts),
             beads: workspace.named,

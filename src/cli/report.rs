@@ -5,6 +5,8 @@ use std::io::Write as _;
 
 use super::exit::Exit;
 use crate::arm;
+use crate::edge::tracker::Kind;
+use crate::edge::tracker::jsonl::NO_FILE;
 use crate::edge::{store, tracker};
 use crate::kernel::task::{Status, TaskId};
 use crate::render::command;
@@ -110,9 +112,7 @@ impl From<arm::Error> for Refusal {
             | Error::NotItsSession { .. }
             | Error::Again { .. } => Some("a person can, from a terminal of their own".to_owned()),
             Error::NotThisSession { .. } => None,
-            Error::Tracker { what } if what.ends_with("no such file") => {
-                Some(BEGINS_ONE.to_owned())
-            }
+            Error::Tracker { what } if what.ends_with(NO_FILE) => Some(BEGINS_ONE.to_owned()),
             Error::Tracker { .. } => Some("mend the tracker and try again".to_owned()),
             Error::Config(_) => Some("correct it there and try again".to_owned()),
             Error::Store(_) | Error::Mark { .. } => {
@@ -176,6 +176,7 @@ fn tracker_hint(error: &tracker::Error) -> Option<String> {
         Error::Foreign { instead, .. } => format!("use {instead}"),
         Error::Unsupported { owner, .. } => format!("use {}", of_owner(owner, "ready")),
         Error::Unreadable { line: Some(_), .. } => "repair that line in an editor".to_owned(),
+        Error::Unreadable { what, .. } if what == NO_FILE => BEGINS_ONE.to_owned(),
         Error::Changed { .. } | Error::Busy { .. } => "try again".to_owned(),
         Error::NoProgram { .. } | Error::Program { .. } => return remedy(error).map(str::to_owned),
         Error::NotHeld { .. }

@@ -129,21 +129,17 @@ fn json_has_its_documented_shape() {
         (&started["stage"], &started["assignee"]),
         (&"in_progress".into(), &"bob".into())
     );
-    let empty = Scene::new();
-    assert_eq!(
-        empty.run(&["list", "--json"]),
-        ended(0, "{\"schema\":1,\"tasks\":[]}\n", "")
-    );
-    assert_eq!(
-        empty.run(&["ready", "--json"]),
-        ended(0, "{\"schema\":1,\"tasks\":[]}\n", "")
-    );
+    let empty = Scene::with("");
+    for verb in ["list", "ready"] {
+        let nothing = ended(0, "{\"schema\":1,\"tasks\":[]}\n", "");
+        assert_eq!(empty.run(&[verb, "--json"]), nothing);
+    }
 }
 
 #[test]
 fn what_is_not_there_is_an_error_and_never_an_empty_list() {
     let none = "there is no task `t-x`\nhint: `beadlock task list --all` lists every task\n";
-    for scene in [epic(), Scene::new()] {
+    for scene in [epic(), Scene::with("")] {
         for (args, doing) in [
             (&["ready", "--epic", "t-x"][..], "list the ready tasks"),
             (&["list", "--epic", "t-x"], "list the tasks"),
@@ -270,5 +266,47 @@ fn help_shows_an_example_of_everything() {
             help.contains(&format!("Example:\n  beadlock task {name}")),
             "{help}"
         );
+    }
+}
+
+#[test]
+fn what_says_nothing_is_not_written_down() {
+    let scene = Scene::with("{\"id\":\"t-a\"}\n");
+    for args in [
+        &["block", "t-a", "--reason", ""][..],
+        &["note", "t-a", " \n"],
+    ] {
+        let ended = scene.run(args);
+        assert_eq!(ended.code, Some(64), "{args:?}");
+        assert!(
+            ended.stderr.contains("it has to say something"),
+            "{ended:?}"
+        );
+    }
+    assert_eq!(scene.text(), "{\"id\":\"t-a\"}\n");
+}
+
+#[test]
+fn an_id_without_a_prefix_is_refused() {
+    let scene = Scene::new();
+    let ended = scene.run(&["add", "x", "--id", "rel"]);
+    assert_eq!(ended.code, Some(64));
+    assert!(ended.stderr.contains("`rel` has no prefix"), "{ended:?}");
+    assert!(ended.stderr.contains("as in `app-rel`"), "{ended:?}");
+    assert!(!scene.path(".beads").exists());
+}
+
+#[test]
+fn a_lost_file_is_no_empty_list() {
+    let scene = Scene::new();
+    for args in [&["list"][..], &["ready", "--json"], &["show", "t-a"]] {
+        let ended = scene.run(args);
+        assert_eq!(
+            (ended.code, ended.stdout.as_str()),
+            (Some(4), ""),
+            "{args:?}"
+        );
+        assert!(ended.stderr.contains("no such file"), "{ended:?}");
+        assert!(ended.stderr.contains("begins one"), "{ended:?}");
     }
 }

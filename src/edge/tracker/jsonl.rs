@@ -28,6 +28,9 @@ use line::Edit;
 /// How often a write starts over because somebody who does not know our lock was faster.
 const WRITES_MAX: u32 = 10;
 
+/// What is said where the tracker's file is not there.
+pub const NO_FILE: &str = "no such file";
+
 /// How long a writer may read; the file is local, so this is never the limit that bites.
 const READ_FOR_WRITE: Duration = Duration::from_secs(20);
 
@@ -47,7 +50,7 @@ impl Jsonl {
 
     /// Everything the file says; an empty book where there is no file yet.
     pub fn read(&self, deadline: Duration) -> Result<Book, Error> {
-        self.read_with_token(deadline).map(|(book, _)| book)
+        self.written(deadline).map(|(book, _)| book)
     }
 
     /// Writes a new task down and says what it is called.
@@ -76,6 +79,18 @@ impl Jsonl {
         match disk::read(&self.path, deadline)? {
             Some(copy) => Ok((Book::parse(copy.text, &self.path)?, Some(copy.token))),
             None => Ok((Book::default(), None)),
+        }
+    }
+
+    /// What is written down. That there is no file says nothing about tasks: it may be lost.
+    fn written(&self, deadline: Duration) -> Result<(Book, Token), Error> {
+        match self.read_with_token(deadline)? {
+            (book, Some(token)) => Ok((book, token)),
+            (_, None) => Err(Error::Unreadable {
+                path: self.path.clone(),
+                line: None,
+                what: NO_FILE.to_owned(),
+            }),
         }
     }
 
@@ -150,17 +165,11 @@ impl Tracker for Jsonl {
     }
 
     fn tasks(&self, patience: Patience) -> Result<List, Error> {
-        match self.read_with_token(patience.deadline)? {
-            (book, token @ Some(_)) => Ok(List {
-                tasks: book.into_tasks(),
-                token,
-            }),
-            (_, None) => Err(Error::Unreadable {
-                path: self.path.clone(),
-                line: None,
-                what: "no such file".to_owned(),
-            }),
-        }
+        let (book, token) = self.written(patience.deadline)?;
+        Ok(List {
+            tasks: book.into_tasks(),
+            token: Some(token),
+        })
     }
 
     fn token(&self) -> Option<Token> {
