@@ -9,7 +9,7 @@ use std::time::Instant;
 use crate::config::{self, Sources};
 use crate::edge::git::Git;
 use crate::edge::store::{self, Kept, Site, Store, StoreDir, Writer};
-use crate::edge::tracker::{List, Memory};
+use crate::edge::tracker::{self, List, Memory};
 use crate::ground::{self, Ground};
 use crate::kernel::ledger::{
     By, Counters, Fingerprint, Prompt, PromptId, PromptKind, Run, State, Told, Turn, roster_of,
@@ -53,7 +53,11 @@ pub enum Error {
     #[error("`{epic}` cannot be an epic's id: letters, digits, dots, dashes and underscores only")]
     BadId { epic: String },
     #[error("epic `{epic}` was not found in the tracker of `{whereabouts}`")]
-    NotFound { epic: String, whereabouts: String },
+    NotFound {
+        epic: String,
+        whereabouts: String,
+        kept_by: tracker::Kind,
+    },
     #[error("epic `{epic}` is being worked on by session `{session}`")]
     LiveElsewhere { epic: String, session: String },
     #[error("session `{session}` already has a run, on epic `{epic}`")]
@@ -394,6 +398,7 @@ fn epic_of(id: &TaskId, list: Listed, ground: &Ground, now: Moment) -> Result<Ep
     Epic::of(&list.tasks, id.as_str(), now).ok_or_else(|| Error::NotFound {
         epic: id.to_string(),
         whereabouts: ground.workspace.display().to_string(),
+        kept_by: ground.tracker.kind(),
     })
 }
 

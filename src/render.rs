@@ -192,7 +192,7 @@ pub fn allow(allow: &Allow, run: Option<&Run>) -> Option<String> {
         Allow::Idle | Allow::Resting | Allow::Planning => return None,
         Allow::Disabled { is_news: false } => return None,
         Allow::Disabled { is_news: true } => format!(
-            "Beadlock is switched off by `enabled: false` under `workflow.stop_hook`; {epic} is not guarded until that is `true` again."
+            "Beadlock is switched off (`enabled` is false under `workflow.stop_hook` in project.yaml or config.toml, or in BEADLOCK_ENABLED); {epic} is not guarded until it is `true` again."
         ),
         Allow::Corrupt(fault) => format!(
             "Beadlock let the agent go without knowing whether its work is done: {} {}",
@@ -434,9 +434,9 @@ fn need_named(need: &Need, epic: &str, run: Option<&Run>) -> String {
                 hidden => format!(" and {hidden} more"),
             };
             format!(
-                "What is left: {}{hidden}. {}Neither an answer nor `resume` frees a task. {}",
+                "What is left: {}{hidden}. {}A task has to be freed first: an answer alone frees none. {}",
                 each.join(", "),
-                remedies(rest),
+                remedies(rest, run),
                 to_go_on("prompt the agent", epic, run)
             )
         }
@@ -444,7 +444,16 @@ fn need_named(need: &Need, epic: &str, run: Option<&Run>) -> String {
 }
 
 /// What frees a task, once for each kind of trouble, with the first task that has it.
-fn remedies(rest: &[(TaskId, Stuck)]) -> String {
+fn remedies(rest: &[(TaskId, Stuck)], run: Option<&Run>) -> String {
+    // Where the tracker is a file of ours, these are its commands; no other has one in common.
+    let is_ours = run.is_some_and(|run| run.territory.tracker_file.is_some());
+    let shows = |id: &str| {
+        if is_ours {
+            format!("`beadlock task show {id}`")
+        } else {
+            "your tracker".to_owned()
+        }
+    };
     let kind = |stuck: &Stuck| match stuck {
         Stuck::HeldBy(_) => None,
         Stuck::Cause(cause) => Some(mem::discriminant(cause)),
@@ -459,16 +468,19 @@ fn remedies(rest: &[(TaskId, Stuck)]) -> String {
         let id = if id.is_plain() { id.as_str() } else { "ID" };
         let remedy = match stuck {
             Stuck::HeldBy(actor) => format!(
-                "{id} comes free when {} is done with it or the lease ends (`beadlock task show {id}` says when).",
-                shown(actor)
+                "{id} comes free when {} is done with it or the lease ends ({} says when).",
+                shown(actor),
+                shows(id)
+            ),
+            Stuck::Cause(Cause::Status) if is_ours => format!(
+                "{id} is blocked by its own status: its notes say why ({}), and `beadlock task reopen {id}` frees it.",
+                shows(id)
             ),
             Stuck::Cause(Cause::Status) => format!(
-                "{id} is blocked by its own status: its notes say why (`beadlock task show {id}`), and `beadlock task reopen {id}`, or your tracker's own command, frees it."
+                "{id} is blocked by its own status: its notes in your tracker say why, and opening it there frees it."
             ),
             Stuck::Cause(Cause::Deferred) => {
-                format!(
-                    "`beadlock task show {id}`, or your tracker, says until when {id} is deferred."
-                )
+                format!("Until when {id} is deferred, {} says.", shows(id))
             }
             Stuck::Cause(Cause::Person(_)) => {
                 format!("{id} needs a status or type that agents work on.")

@@ -76,14 +76,25 @@ fn dispatch(command: &Command) -> anyhow::Result<Exit> {
 
 /// Help and version are fine; everything else is a usage error, never clap's own 2.
 fn usage(error: &clap::Error) -> Exit {
-    // A closed pipe is no reason to fail.
-    let _ = error.print();
-    if error.use_stderr() {
-        Exit::Usage
-    } else {
-        Exit::Fine
+    if !error.use_stderr() {
+        // A closed pipe is no reason to fail.
+        let _ = error.print();
+        return Exit::Fine;
     }
+    let text = error.render().to_string();
+    if text.len() > USAGE_BYTES_MAX {
+        // It repeats what it was given, and an agent would have to read all of that.
+        let start: String = text.chars().take(USAGE_CHARS_SHOWN).collect();
+        say(&format!("{start}…\n\nFor more information, try '--help'."));
+    } else {
+        let _ = error.print();
+    }
+    Exit::Usage
 }
+
+/// More than any message about a line that a person has typed.
+const USAGE_BYTES_MAX: usize = 4000;
+const USAGE_CHARS_SHOWN: usize = 400;
 
 /// What kept data from stdout. Commands print last, and once: nobody in between needs to know.
 static LOST: OnceLock<std::io::Error> = OnceLock::new();

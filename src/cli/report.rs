@@ -96,9 +96,12 @@ impl From<arm::Error> for Refusal {
         };
         let hint = match &error {
             Error::BadId { .. } => None,
-            Error::NotFound { .. } => Some(format!(
-                "`beadlock task list --all` shows what is there; {BEGINS_ONE}"
-            )),
+            Error::NotFound { kept_by, .. } => Some(match kept_by {
+                Kind::Bd => "`bd list --all --limit 0` shows what is there".to_owned(),
+                Kind::Jsonl => {
+                    format!("`beadlock task list --all` shows what is there; {BEGINS_ONE}")
+                }
+            }),
             Error::LiveElsewhere { epic, .. } => Some(format!(
                 "wait for it, or move the run with `beadlock adopt {} --session ID`",
                 plain(epic)
@@ -148,7 +151,7 @@ fn tracker_exit(error: &tracker::Error) -> Exit {
         | Error::Unreadable { .. }
         | Error::NoProgram { .. }
         | Error::Program { .. } => Exit::Unknown,
-        Error::Id { .. } => Exit::Usage,
+        Error::Id { .. } | Error::NoPrefix { .. } => Exit::Usage,
     }
 }
 
@@ -169,6 +172,10 @@ fn tracker_hint(error: &tracker::Error) -> Option<String> {
         Error::Id { .. } => format!(
             "an id is at most {} letters, digits and `.`, `_`, `-` or `:`, a letter or digit first",
             TaskId::PLAIN_BYTES_MAX
+        ),
+        Error::NoPrefix { id } => format!(
+            "begin it with a word and a dash, as in `app-{}`",
+            pasted(id)
         ),
         Error::OtherPrefix { .. } => {
             "give both the same text before the first dash, as in `app-1` and `app-2`".to_owned()

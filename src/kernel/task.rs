@@ -51,6 +51,11 @@ impl TaskId {
     /// What every task's branch begins with.
     pub const BRANCH_PREFIX: &str = "agent-";
 
+    /// Whether the id says to which workspace it belongs.
+    pub fn has_prefix(&self) -> bool {
+        self.prefix().len() < self.0.len()
+    }
+
     /// bd reads the text before the first dash as the workspace an id belongs to.
     fn prefix(&self) -> &str {
         self.0.split('-').next().unwrap_or_default()

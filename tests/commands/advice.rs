@@ -319,10 +319,10 @@ fn what_blocks_each_task_is_named_with_what_frees_it() {
         "its notes say why",
         "`beadlock task show bd-x7y8.1`",
         "`beadlock task reopen bd-x7y8.1`",
-        "`beadlock task show bd-x7y8.3`, or your tracker, says until when",
+        "Until when bd-x7y8.3 is deferred, `beadlock task show bd-x7y8.3` says",
         "bd-x7y8.4 comes free when ann is done with it or the lease ends",
         "bd-x7y8.2 needs a status",
-        "Neither an answer nor `resume` frees a task",
+        "A task has to be freed first: an answer alone frees none",
         "`beadlock resume bd-x7y8`",
     ] {
         assert!(told.contains(part), "{part} is missing: {told}");
@@ -438,7 +438,7 @@ fn whoever_is_told_that_it_is_off_is_told_how_to_switch_it_on() {
         "workflow:\n  stop_hook:\n    enabled: false\n",
     );
     let told = scene.stop().allows("disabled");
-    assert!(told.contains("`enabled: false`"), "{told}");
+    assert!(told.contains("`enabled` is false"), "{told}");
     assert!(told.contains("`workflow.stop_hook`"), "{told}");
 }
 

@@ -260,3 +260,34 @@ fn output_that_is_lost_is_no_success() {
     let closed = scene.stop_by_shell(script).done();
     assert_eq!(closed.stderr, "0\n");
 }
+
+#[test]
+fn a_usage_error_does_not_repeat_a_book() {
+    let scene = Scene::with_tasks(1);
+    let title = "T".repeat(100_000);
+    let done = scene.beadlock(&["task", "add", &title]).done();
+    assert_eq!(done.status, 64);
+    assert!(done.stderr.len() < 2000, "{}", done.stderr.len());
+    assert!(
+        done.stderr.starts_with("error: invalid value 'TTT"),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn a_name_that_nothing_has_is_told() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    let done = scene.beadlock(&["status", "bd-typo"]).done();
+    assert_eq!(done.stdout, "no run here\n");
+    assert_eq!(done.stderr, "nothing here is called bd-typo\n");
+}
+
+#[test]
+fn a_name_cannot_pass_for_a_line_of_ours() {
+    let scene = Scene::with_tasks(1);
+    let session = "x\nstate    ended (complete)";
+    scene.start(session);
+    let done = scene.beadlock(&["status"]).done();
+    assert!(!done.stdout.contains("\nstate    ended"), "{done:?}");
+}

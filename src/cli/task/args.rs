@@ -113,6 +113,14 @@ fn title(text: &str) -> Result<String, String> {
     }
 }
 
+fn words(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        Err("it has to say something".to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
 /// List tasks that are not closed, the most urgent first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -168,7 +176,7 @@ Example:
 pub struct BlockArgs {
     pub id: String,
     /// What is missing; it is added to the task's notes
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = words)]
     pub reason: String,
 }
 
@@ -179,5 +187,6 @@ Example:
   beadlock task note app-x7y8.1 'the old lexer is in attic/'")]
 pub struct NoteArgs {
     pub id: String,
+    #[arg(value_parser = words)]
     pub text: String,
 }

@@ -32,6 +32,10 @@ pub enum Error {
     Exists { id: TaskId },
     #[error("`{id}` is no usable id")]
     Id { id: TaskId },
+    /// bd takes what stands before the first dash for the workspace: without one each task would
+    /// be its own, and none could wait for another.
+    #[error("`{id}` has no prefix")]
+    NoPrefix { id: TaskId },
     #[error("`{id}` would not wait for `{blocker}`: their prefixes differ")]
     OtherPrefix { id: TaskId, blocker: TaskId },
     #[error("nothing below `{ancestor}` can wait for it: each would wait for the other")]

@@ -40,6 +40,9 @@ impl NewTask<'_> {
             }
         }
         let id = match (self.id, self.parent) {
+            (Some(id), _) if !id.has_prefix() => {
+                return Err(Error::NoPrefix { id: id.clone() });
+            }
             (Some(id), _) => chosen(id, book)?,
             (None, Some(parent)) => child_id(parent, book),
             (None, None) => root_id(book, root),
