@@ -1,7 +1,7 @@
 //! Where tasks live: one trait, one adapter per kind of tracker, and the choice between them.
 //! Which tasks are ready is not decided here; a tracker only says what is written down.
 
-mod bd;
+pub mod bd;
 mod error;
 pub mod jsonl;
 mod memory;
@@ -146,7 +146,7 @@ pub struct Files {
     pub tracker_file: Option<PathBuf>,
     /// Folders in which nothing is ever work.
     pub not_work: Vec<PathBuf>,
-    /// What the paths of its writers' temporary files begin with; one that was killed leaves such.
+    /// What the paths of its own locks and temporary files begin with; a killed writer leaves such.
     pub temporary: Option<PathBuf>,
 }
 

@@ -317,6 +317,17 @@ fn no_bad_answer_is_ever_taken_for_done() {
     }
 }
 
+/// As 0.59 did, which lists its tasks in words unless it is asked not to.
+#[test]
+fn a_tree_of_words_is_asked_for_again_as_a_list() {
+    let desk = Desk::with_tasks(1);
+    desk.bd("case \"$*\" in *--flat*) cat \"$BIN/list\";; *) echo 'o bd-x7y8 The epic';; esac");
+    desk.start();
+    let flat = format!("{LIST} --flat");
+    assert_eq!(desk.calls(), [LIST, &flat]);
+    desk.stop().blocks("open_work");
+}
+
 #[test]
 fn a_bd_that_is_gone_is_named_with_what_to_do() {
     let desk = Desk::with_tasks(1);
@@ -445,6 +456,7 @@ fn bds_own_folder_is_never_unsaved_work() {
     desk.move_on();
     desk.scene.write(".beads/issues.jsonl", "{}\n");
     desk.scene.write(".beads/metadata.json.bak", "x");
+    desk.scene.write(".beads.gate.lock", "");
     desk.stop().allows("complete");
 }
 

@@ -6,7 +6,7 @@ use crate::scene::{EPIC, SESSION, Scene, edge, epic_row, task_row};
 
 fn started(open: usize) -> Scene {
     let scene = Scene::with_tasks(open);
-    scene.start(crate::scene::SESSION);
+    scene.start(SESSION);
     scene
 }
 
@@ -192,7 +192,7 @@ fn talk_can_be_held_by_config() {
         "workflow: {stop_hook: {on_user_prompt: hold}}\n",
     );
     scene.commit_all("config");
-    scene.start(crate::scene::SESSION);
+    scene.start(SESSION);
     scene.prompt("p1", "go").is_silent();
     scene
         .stop()
@@ -262,7 +262,7 @@ fn an_unknown_tracker_holds_twice_and_is_never_done() {
 fn policy_may_let_go_at_the_first_doubt() {
     let scene = Scene::with_tasks(1);
     scene.user_config("[workflow.stop_hook]\nwhen_unknown = \"allow\"\n");
-    scene.start(crate::scene::SESSION);
+    scene.start(SESSION);
     scene.rows(&[]);
     scene.stop().allows("unknown");
 }
@@ -330,7 +330,7 @@ fn that_exit_can_be_switched_off() {
         "project.yaml",
         "workflow: {stop_hook: {allow_exit_on: [all_complete]}}\n",
     );
-    scene.start(crate::scene::SESSION);
+    scene.start(SESSION);
     scene.set_status(1, "blocked");
     let fed = scene.stop().blocks("blocked_work");
     assert!(fed.contains("bd-x7y8.1"), "{fed}");
@@ -378,7 +378,7 @@ fn work_whose_check_is_off_is_unchecked_and_not_complete() {
         "project.yaml",
         "workflow: {stop_hook: {check_ready_tasks: false}}\n",
     );
-    scene.start(crate::scene::SESSION);
+    scene.start(SESSION);
     let told = scene.stop().allows("unchecked");
     assert!(told.contains("bd-x7y8.1"), "{told}");
 }
@@ -388,7 +388,7 @@ fn the_persons_own_changes_are_never_asked_for() {
     let scene = Scene::with_tasks(1);
     scene.write("README", "half an idea\n");
     scene.write("scratch.txt", "mine\n");
-    scene.start(crate::scene::SESSION);
+    scene.start(SESSION);
     scene.set_status(1, "closed");
     scene.git(&["commit", "-q", "-m", "close", ".beads"]);
     scene.stop().allows("complete");
@@ -398,7 +398,7 @@ fn the_persons_own_changes_are_never_asked_for() {
 fn what_the_agent_changes_on_top_of_them_is() {
     let scene = Scene::with_tasks(1);
     scene.write("README", "half an idea\n");
-    scene.start(crate::scene::SESSION);
+    scene.start(SESSION);
     scene.set_status(1, "closed");
     scene.git(&["commit", "-q", "-m", "close", ".beads"]);
     scene.write("README", "the agent's idea\n");
@@ -467,7 +467,7 @@ fn a_git_that_cannot_be_read_is_unknown_and_not_saved() {
 fn without_a_repository_there_is_nothing_to_save() {
     let scene = Scene::folder();
     scene.rows(&[epic_row(), task_row(1, "open")]);
-    scene.start(crate::scene::SESSION);
+    scene.start(SESSION);
     assert!(scene.path(".beadlock/state.db").is_file());
     scene.stop().blocks("open_work");
     scene.set_status(1, "closed");

@@ -256,16 +256,16 @@ fn what_is_shown_to_a_session_inside_of_another_counts_for_nothing() {
     let fixture = include_str!("../fixtures/claude/SessionStart.json");
     let mut begun = scene.payload(fixture);
     begun.insert("session_id".into(), json!("invented"));
-    let begin = |inside: &str| {
+    let greet = |inside: &str| {
         let call = scene.beadlock(&["hook", "session-start"]);
         let call = call.env("CLAUDE_CODE_ENTRYPOINT", "cli");
         let call = call.env("CLAUDE_CODE_SESSION_ID", inside);
         call.stdin(&serde_json::to_vec(&begun).unwrap()).done()
     };
-    let told = begin(SESSION).tells();
+    let told = greet(SESSION).tells();
     assert!(told.contains("an agent aborted it"), "{told}");
     scene.stop().tells_of("resting", "an agent aborted it");
     // A session of its own shows it to a person.
-    begin("invented").tells();
+    greet("invented").tells();
     scene.stop().allows_untraced("idle");
 }

@@ -26,6 +26,8 @@ const OUTPUT_BYTES_MAX: usize = 128 << 20;
 /// A write is never ended; this is how long we wait to see what became of it.
 const WRITE_DEADLINE: Duration = Duration::from_secs(60);
 
+const GATE_LOCK: &str = ".beads.gate.lock";
+
 /// How much of what a program said is passed on.
 const SAID_BYTES_MAX: usize = 300;
 
@@ -33,6 +35,7 @@ const SAID_BYTES_MAX: usize = 300;
 pub struct Bd {
     workspace: Workspace,
     program: Option<PathBuf>,
+    write_deadline: Duration,
 }
 
 impl Bd {
@@ -40,7 +43,22 @@ impl Bd {
         Bd {
             workspace: workspace.clone(),
             program: process::locate(PROGRAM),
+            write_deadline: WRITE_DEADLINE,
         }
+    }
+
+    /// Another bd than the first on the path.
+    #[must_use]
+    pub fn with_program(mut self, program: impl Into<PathBuf>) -> Bd {
+        self.program = Some(program.into());
+        self
+    }
+
+    /// Waits only so long to see what became of a write.
+    #[must_use]
+    pub fn with_write_deadline(mut self, deadline: Duration) -> Bd {
+        self.write_deadline = deadline;
+        self
     }
 
     /// A call that reads.
@@ -57,7 +75,9 @@ impl Bd {
             .call()?
             .env("BEADS_ACTOR", actor)
             .env_remove("BD_ACTOR");
-        Ok(call.deadline(WRITE_DEADLINE).when_late(WhenLate::Leave))
+        Ok(call
+            .deadline(self.write_deadline)
+            .when_late(WhenLate::Leave))
     }
 
     /// bd with everything switched off that is none of our business: metrics go to an outside
@@ -89,7 +109,12 @@ impl Bd {
 
     fn read(&self, patience: Patience) -> Result<Vec<Task>, Error> {
         let call = self.reading(patience)?.args(LIST);
-        let said = answer_of(&call)?;
+        let mut said = answer_of(&call)?;
+        if answer::is_words(&said) {
+            // 0.59 prints a tree in spite of `--json`; before it nobody knows the switch.
+            let flat = answer_of(&call.clone().arg("--flat"));
+            said = flat.unwrap_or(said);
+        }
         answer::tasks(&said).map_err(|what| Error::Program {
             command: named(&call),
             what,
@@ -199,7 +224,8 @@ impl Tracker for Bd {
         Files {
             tracker_file: None,
             not_work: vec![self.workspace.folder()],
-            temporary: None,
+            // 1.3 leaves it beside its folder, and hides it from git only where it made that one.
+            temporary: Some(self.workspace.folder().with_file_name(GATE_LOCK)),
         }
     }
 }

@@ -38,6 +38,12 @@ pub fn tasks(said: &str) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
+/// Whether it is no JSON at all, but something.
+pub fn is_words(said: &str) -> bool {
+    let said = said.trim_start();
+    !said.is_empty() && !said.starts_with(['[', '{']) && !said.starts_with("null")
+}
+
 /// The error that an answer is, if it is one.
 pub fn error_in(said: &str) -> Option<String> {
     let mut rest = said.trim_start();

@@ -1,5 +1,6 @@
 //! Changes through bd, one task a call. bd's own refusals are texts that differ by version, so
-//! what became of a change is read from the tasks afterwards, and so is why it was refused.
+//! what became of a change is read from the tasks afterwards, and so is why it was refused. They
+//! are read before it as well: of an id that does not exist bd would look for the rest.
 
 use super::{Bd, Error, Patience, WRITE_DEADLINE, WhenLate, answer, answer_of, named};
 use crate::edge::process::Call;
@@ -11,9 +12,10 @@ const BLOCKERS_NAMED_MAX: usize = 5;
 
 impl Bd {
     pub(super) fn claimed(&self, id: &TaskId, actor: &str, now: Moment) -> Result<(), Error> {
+        self.task(usable(id)?)?;
         let call = self.update(id, actor)?.arg("--claim");
         let said = answer_of(&call);
-        let task = self.after(id)?;
+        let task = self.task(id)?;
         let holder = task.claim.as_ref().map(|claim| claim.actor.as_str());
         match (&task.status, holder) {
             (Status::InProgress, Some(holder)) if holder == actor => Ok(()),
@@ -25,11 +27,16 @@ impl Bd {
 
     /// The lease of a task that `actor` holds, made good for a while longer.
     pub(super) fn renewed(&self, id: &TaskId, actor: &str, now: Moment) -> Result<(), Error> {
-        let before = self.after(usable(id)?)?;
+        let before = self.task(usable(id)?)?;
         own(&before, actor, now)?;
+        let lease = before.claim.and_then(|claim| claim.lease_until);
+        if lease.is_none() {
+            // Before 1.3 a claim lasts until it is given back.
+            return Ok(());
+        }
         let call = self.writing(actor)?.arg("heartbeat").arg(id.as_str());
         let said = answer_of(&call);
-        let task = self.after(id)?;
+        let task = self.task(id)?;
         own(&task, actor, now)?;
         said.map(drop)
     }
@@ -41,7 +48,7 @@ impl Bd {
         now: Moment,
         note: Option<&str>,
     ) -> Result<(), Error> {
-        let before = self.after(usable(id)?)?;
+        let before = self.task(usable(id)?)?;
         if before.claim.is_some() {
             own(&before, actor, now)?;
         }
@@ -52,7 +59,7 @@ impl Bd {
             call = call.arg(format!("--append-notes={note}"));
         }
         let said = answer_of(&call);
-        let task = self.after(id)?;
+        let task = self.task(id)?;
         match (&task.status, &task.claim) {
             (Status::Open, None) => Ok(()),
             (_, _) => Err(unexplained(said, &call, &task)),
@@ -60,16 +67,11 @@ impl Bd {
     }
 
     pub(super) fn noted(&self, id: &TaskId, text: &str, actor: &str) -> Result<(), Error> {
+        self.task(usable(id)?)?;
         let call = self
             .update(id, actor)?
             .arg(format!("--append-notes={text}"));
-        match answer_of(&call) {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                self.after(id)?;
-                Err(error)
-            }
-        }
+        answer_of(&call).map(drop)
     }
 
     pub(super) fn closed(
@@ -79,14 +81,13 @@ impl Bd {
         actor: &str,
         now: Moment,
     ) -> Result<(), Error> {
-        let mut call = self
-            .writing(actor)?
-            .args(["close", usable(id)?.as_str(), "--json"]);
+        self.task(usable(id)?)?;
+        let mut call = self.writing(actor)?.args(["close", id.as_str(), "--json"]);
         if let Some(reason) = reason {
             call = call.arg(format!("--reason={reason}"));
         }
         let said = answer_of(&call);
-        let tasks = self.read(AFTERWARDS)?;
+        let tasks = self.read(UNHURRIED)?;
         let graph = Graph::new(&tasks, now);
         let Some(task) = graph.get(id.as_str()) else {
             return Err(Error::NotFound { id: id.clone() });
@@ -110,7 +111,7 @@ impl Bd {
     }
 
     pub(super) fn blocked(&self, id: &TaskId, reason: &str, actor: &str) -> Result<(), Error> {
-        let before = self.after(usable(id)?)?;
+        let before = self.task(usable(id)?)?;
         if before.status == Status::Closed {
             return Err(Error::Closed { id: id.clone() });
         }
@@ -119,7 +120,7 @@ impl Bd {
             .arg("--status=blocked")
             .arg(format!("--append-notes={reason}"));
         let said = answer_of(&call);
-        let task = self.after(id)?;
+        let task = self.task(id)?;
         match task.status {
             Status::Blocked => Ok(()),
             _ => Err(unexplained(said, &call, &task)),
@@ -132,14 +133,14 @@ impl Bd {
     }
 
     /// The task as it is now.
-    fn after(&self, id: &TaskId) -> Result<Task, Error> {
-        let tasks = self.read(AFTERWARDS)?;
+    fn task(&self, id: &TaskId) -> Result<Task, Error> {
+        let tasks = self.read(UNHURRIED)?;
         let task = tasks.into_iter().find(|task| task.id == *id);
         task.ok_or_else(|| Error::NotFound { id: id.clone() })
     }
 }
 
-const AFTERWARDS: Patience = Patience {
+const UNHURRIED: Patience = Patience {
     deadline: WRITE_DEADLINE,
     when_late: WhenLate::Leave,
 };
