@@ -44,6 +44,10 @@ proptest! {
         let before = ids(&Graph::new(&tasks, NOW).ready());
         let mut after = tasks.clone();
         let number = number.index(tasks.len());
+        // What was deleted cannot be closed: it would come back to life.
+        if after[number].status == Status::Tombstone {
+            return Ok(());
+        }
         after[number].status = Status::Closed;
         let after = ids(&Graph::new(&after, NOW).ready());
         for id in before {
