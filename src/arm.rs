@@ -193,6 +193,8 @@ impl Gathered {
             turn: Turn::begun(wish.now, typed_prompt(wish)),
             taken: BTreeSet::new(),
             background: BTreeSet::new(),
+            scheduled: BTreeSet::new(),
+            hears_prompts: wish.how == How::Typed,
             told: Told::default(),
         };
         Ok(Gathered {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tera::{Context, Tera};
 
 use crate::edge::tracker::Commands;
-use crate::kernel::ledger::{Outcome, PromptKind, Run, State};
+use crate::kernel::ledger::{Outcome, Run, State};
 use crate::kernel::policy::Policy;
 use crate::kernel::snapshot::Fault;
 use crate::kernel::task::{Cause, TaskId};
@@ -272,22 +272,24 @@ pub fn command(verb: &str, epic: &str) -> String {
     format!("`beadlock {verb} {epic}`")
 }
 
+/// A prompt that would have woken a run, if the agent had not scheduled its words.
+pub fn nobodys_words(run: &Run) -> String {
+    let resume = command("resume", run.epic.as_str());
+    format!(
+        "Beadlock: {} still waits, since the agent has scheduled these very words for itself; {resume} goes on with it.",
+        run.epic
+    )
+}
+
 /// What a person types so that a waiting run holds its agent again. Where no hook reports
 /// prompts, a prompt wakes nothing.
 fn to_go_on(prompt: &str, epic: &str, run: Option<&Run>) -> String {
     let resume = command("resume", epic);
-    if run.is_some_and(hears_prompts) {
+    if run.is_some_and(|run| run.hears_prompts) {
         format!("To go on, {prompt}, or type {resume}.")
     } else {
         format!("To go on, type {resume} first, then {prompt}.")
     }
-}
-
-/// Whether a hook has told the run of its session's last prompt. Until one has, it may be that
-/// none ever will.
-pub fn hears_prompts(run: &Run) -> bool {
-    let prompt = run.turn.prompt.as_ref();
-    prompt.is_some_and(|prompt| prompt.kind != PromptKind::Unreported)
 }
 
 /// What helps against a store that could not answer. A fault is only words; these are our own.
@@ -361,7 +363,7 @@ pub fn owed(run: &Run, reader: Reader) -> String {
     let next = match (run.state, reader) {
         (State::Ended, _) => format!("`beadlock start {epic} --session ID` begins another run"),
         (State::Waiting, Reader::Waker) => "your prompt goes on with it".to_owned(),
-        (State::Waiting, Reader::OwnSession) if hears_prompts(run) => {
+        (State::Waiting, Reader::OwnSession) if run.hears_prompts => {
             format!("the next prompt here goes on with it, {abort} ends it")
         }
         // Its session may be gone for good: waking the run there would guard nobody.
@@ -407,7 +409,7 @@ fn need_named(need: &Need, epic: &str, run: Option<&Run>) -> String {
         }
         Need::Shrunk(ids) => {
             let resume = command("resume", epic);
-            let accepts = if run.is_some_and(hears_prompts) {
+            let accepts = if run.is_some_and(|run| run.hears_prompts) {
                 format!("A prompt to the agent, or {resume}, accepts")
             } else {
                 format!("{resume} accepts")

@@ -13,7 +13,7 @@ use crate::ground;
 use crate::kernel::ledger::{Outcome, Run, State};
 use crate::kernel::moment::Moment;
 use crate::kernel::task::{Counts, Epic};
-use crate::render::{command, counted, hears_prompts, moved};
+use crate::render::{command, counted, moved};
 use crate::survey;
 
 /// Show where the run stands
@@ -226,7 +226,7 @@ fn next_step(run: &Run) -> Option<String> {
         State::Waiting if run.outcome == Some(Outcome::SessionOver) => {
             Some(format!("{}; {abort} ends it", moved(epic)))
         }
-        State::Waiting if hears_prompts(run) => Some(format!(
+        State::Waiting if run.hears_prompts => Some(format!(
             "type into the session, or {resume}; {abort} ends it"
         )),
         State::Waiting | State::Stale | State::Paused => {

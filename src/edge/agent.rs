@@ -61,6 +61,8 @@ pub struct Typed {
     pub kind: PromptKind,
     /// What follows the command, for the one that arms a run.
     pub arguments: Option<String>,
+    /// A fingerprint of all of it.
+    pub words: String,
 }
 
 /// How a session began.

@@ -9,6 +9,9 @@ use super::policy::Policy;
 use super::snapshot::{Background, Snapshot};
 use super::verdict::{After, Allow, Answer, Block, Brake, Row, Ruling, Unsaved, Verdict};
 
+/// How many of the agent's own prompts are remembered.
+const SCHEDULED_MAX: usize = 100;
+
 /// Applies the limits to what the facts say.
 pub fn brake(ruling: Ruling, snapshot: &Snapshot, policy: &Policy) -> Verdict {
     let owned = snapshot.run.known().and_then(Option::as_ref);
@@ -93,6 +96,7 @@ fn rule_of(ruling: &Ruling) -> Rule {
 fn note_stop(run: &mut Run, snapshot: &Snapshot, ruling: &Ruling) {
     run.counters.stops = run.counters.stops.saturating_add(1);
     run.told.switched_off = ruling.row == Row::SwitchedOff;
+    note_schedule(run, snapshot);
     if run.state != State::Active {
         return;
     }
@@ -110,6 +114,14 @@ fn note_stop(run: &mut Run, snapshot: &Snapshot, ruling: &Ruling) {
         }
     }
     run.last_event_at = snapshot.now;
+}
+
+fn note_schedule(run: &mut Run, snapshot: &Snapshot) {
+    for words in &snapshot.stop.scheduled {
+        if run.scheduled.len() < SCHEDULED_MAX {
+            run.scheduled.insert(words.clone());
+        }
+    }
 }
 
 /// A prompt that nobody reported, dated by its first stop.

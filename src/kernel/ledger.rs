@@ -51,6 +51,10 @@ pub struct Run {
     pub taken: BTreeSet<TaskId>,
     /// Background work that the agent has been let go for.
     pub background: BTreeSet<String>,
+    /// Fingerprints of the prompts that the agent has scheduled for itself.
+    pub scheduled: BTreeSet<String>,
+    /// A hook reports the prompts of its session.
+    pub hears_prompts: bool,
     pub told: Told,
 }
 
@@ -189,10 +193,18 @@ impl Run {
 
     /// The run moves to another session, under the name that its agent claims tasks by.
     pub fn move_to(&mut self, session: &str, actor: &str, now: Moment) {
-        session.clone_into(&mut self.session);
+        self.move_into(session);
         actor.clone_into(&mut self.actor);
         self.wake(now);
         self.note_told();
+    }
+
+    /// What one session's hooks report says nothing of another's.
+    fn move_into(&mut self, session: &str) {
+        if session != self.session {
+            session.clone_into(&mut self.session);
+            self.hears_prompts = false;
+        }
     }
 
     /// A person has seen that tasks are gone from the epic, and goes on.
@@ -208,6 +220,7 @@ impl Run {
     /// A prompt begins a turn. One that somebody typed wakes a waiting run, and a person who
     /// types at the screen has seen what was reported of the scope.
     pub fn prompted(&mut self, asked: Asked, now: Moment) {
+        self.hears_prompts = true;
         let is_typed = asked.kind.is_typed();
         let woke = is_typed && self.state == State::Waiting;
         if self.state == State::Active && self.is_of_this_turn(&asked) {
@@ -241,6 +254,16 @@ impl Run {
             self.accept_scope();
         }
         self.begin_turn(Some(prompt), now);
+    }
+
+    /// Who really prompted: what the agent has scheduled for itself comes as a person's words would,
+    /// and nobody has typed it.
+    pub fn who_asked(&self, kind: PromptKind, words: &str) -> PromptKind {
+        if self.scheduled.contains(words) {
+            PromptKind::Machine
+        } else {
+            kind
+        }
     }
 
     /// Words put in while the agent is at work: they steer the turn and begin none, so they are
@@ -311,7 +334,7 @@ impl Run {
 
     /// A driver's new launch takes the run for a session.
     pub fn launch(&mut self, session: &str, now: Moment) {
-        session.clone_into(&mut self.session);
+        self.move_into(session);
         if self.state != State::Active {
             self.wake(now);
         }

@@ -129,6 +129,8 @@ pub struct Stop {
     pub is_interactive: bool,
     pub prompt: Option<PromptId>,
     pub background: Vec<Background>,
+    /// Fingerprints of the prompts that the agent has scheduled for itself.
+    pub scheduled: Vec<String>,
 }
 
 /// Work of the agent's own that goes on behind its back.

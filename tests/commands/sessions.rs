@@ -206,3 +206,69 @@ fn hooks_in_a_directory_without_a_store_say_nothing() {
     scene.prompt("p", "hello").is_silent();
     assert!(!scene.store_dir().path().exists());
 }
+
+/// Claude Code 2.1.327 lists them at every stop, and hands them in like words that were typed.
+#[test]
+fn what_the_agent_has_scheduled_for_itself_is_no_persons_prompt() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene.prompt("p1", "go").is_silent();
+    let scheduled = json!([{"id": "c1", "schedule": "*/5 * * * *", "recurring": true, "prompt": "Is it done? "}]);
+    scene
+        .stop()
+        .set("prompt_id", json!("p1"))
+        .set("session_crons", scheduled)
+        .blocks("open_work");
+    scene.prompt("p2", "Is it done?").is_silent();
+    scene
+        .stop()
+        .set("prompt_id", json!("p2"))
+        .blocks("open_work");
+    scene.prompt("p3", "Is it done yet?").is_silent();
+    scene
+        .stop()
+        .set("prompt_id", json!("p3"))
+        .allows("conversation");
+
+    scene.prompt("p4", "Is it done?").is_silent();
+    scene
+        .stop()
+        .set("prompt_id", json!("p4"))
+        .says("<promise>BLOCKED</promise>")
+        .allows("needs_human");
+    let told = scene.prompt("p5", "Is it done?").tells();
+    assert!(told.contains("`beadlock resume bd-x7y8`"), "{told}");
+    assert_eq!(scene.run().state.name(), "waiting");
+    scene.prompt("p6", "Is it done yet?").tells();
+    assert_eq!(scene.run().state.name(), "active");
+}
+
+#[test]
+fn a_run_that_rests_notes_what_the_agent_schedules() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene
+        .stop()
+        .says("<promise>BLOCKED</promise>")
+        .allows("needs_human");
+    scene.prompt("p1", "and?").tells();
+    scene
+        .stop()
+        .set("prompt_id", json!("p1"))
+        .says("<promise>BLOCKED</promise>")
+        .allows("conversation");
+    scene.beadlock(&["pause"]).done();
+    let scheduled = json!([{"prompt": "/run-tasks bd-x7y8"}]);
+    scene
+        .stop()
+        .set("session_crons", scheduled)
+        .allows_silently("resting");
+    let refused = scene.prompt("p2", "/run-tasks bd-x7y8").json();
+    assert_eq!(refused["decision"], "block");
+    let reason = refused["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("has scheduled these very words"),
+        "{reason}"
+    );
+    assert_eq!(scene.run().state.name(), "paused");
+}

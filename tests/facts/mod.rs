@@ -39,6 +39,8 @@ pub fn run(policy: &Policy) -> Run {
         turn: Turn::begun(NOW.plus_millis(-10 * MINUTE), None),
         taken: BTreeSet::new(),
         background: BTreeSet::new(),
+        scheduled: BTreeSet::new(),
+        hears_prompts: false,
         told: Told::default(),
     }
 }

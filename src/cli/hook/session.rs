@@ -13,8 +13,9 @@ use crate::render::{self, Reader};
 pub fn started(event: &Event, ambient: &Ambient) -> Reply {
     let inside = Claude.session_inside(ambient);
     // A hook with another session's environment was called from inside of that one: who reads it
-    // is an agent, and not the person.
-    let is_seen = event.stop.is_interactive && (inside.is_none() || inside == event.session);
+    // is an agent, and not the person. And Claude Code 2.1.327 swallows the line on most resumes.
+    let is_own = inside.is_none() || inside == event.session;
+    let is_seen = event.stop.is_interactive && is_own && event.began == Some(Began::Fresh);
     match StoreDir::nearest(&event.dirs).and_then(|dir| match dir {
         None => Ok(Reply::silence()),
         Some(dir) => greet(&dir, event, is_seen),

@@ -258,10 +258,15 @@ impl Case<'_> {
     }
 }
 
-/// A run that is not held is left as it is: not even a write.
+/// A run that is not held is left as it is: not even a write, unless the agent has meanwhile
+/// scheduled what could pass for a person's prompt.
 fn is_at_rest(snapshot: &Snapshot) -> bool {
-    let run = snapshot.run.known().and_then(Option::as_ref);
-    run.is_some_and(Run::is_at_rest) && decide(snapshot).row == Row::Resting
+    let Some(run) = snapshot.run.known().and_then(Option::as_ref) else {
+        return false;
+    };
+    let mut scheduled = snapshot.stop.scheduled.iter();
+    let is_known = scheduled.all(|words| run.scheduled.contains(words));
+    run.is_at_rest() && is_known && decide(snapshot).row == Row::Resting
 }
 
 fn policy_of(snapshot: &Snapshot) -> Policy {

@@ -10,7 +10,7 @@ use super::session::store_of;
 use crate::arm;
 use crate::cli::ambient::{now, sources};
 use crate::cli::report::Refusal;
-use crate::edge::agent::{Ambient, Answer, Event};
+use crate::edge::agent::{Ambient, Answer, Event, Typed};
 use crate::edge::store::{Error, Kept, Store, StoreDir};
 use crate::ground;
 use crate::kernel::judge::may_be_conversation;
@@ -28,12 +28,18 @@ pub fn respond(event: &Event, ambient: &Ambient) -> Reply {
     };
     if typed.kind == PromptKind::RunTasks {
         let arguments = typed.arguments.as_deref().unwrap_or_default();
+        if is_scheduled(session, typed, event) {
+            return refused(
+                "Beadlock: the agent has scheduled these very words for itself, so they arm nothing. `beadlock start EPIC --session ID` in a terminal does."
+                    .to_owned(),
+            );
+        }
         return run_tasks(arguments, session, event, ambient);
     }
     let noted = store_of(session, event).and_then(|found| match found {
         None => Ok(Reply::silence()),
         Some((dir, unmarked)) => {
-            let mut reply = note(&dir, typed.kind, event, ambient)?;
+            let mut reply = note(&dir, typed, event, ambient)?;
             if let Some(run) = unmarked {
                 reply.tell_also(&render::found_again(&run));
             }
@@ -53,13 +59,6 @@ pub fn respond(event: &Event, ambient: &Ambient) -> Reply {
 }
 
 fn run_tasks(arguments: &str, session: &str, event: &Event, ambient: &Ambient) -> Reply {
-    let refused = |what: String| Reply {
-        answer: Answer::Block {
-            reason: what,
-            tell: None,
-        },
-        aside: None,
-    };
     let mut words = arguments.split_whitespace();
     let (Some(epic), None) = (words.next(), words.next()) else {
         return refused(
@@ -97,12 +96,25 @@ fn run_tasks(arguments: &str, session: &str, event: &Event, ambient: &Ambient) -
     }
 }
 
-fn note(
-    dir: &StoreDir,
-    kind: PromptKind,
-    event: &Event,
-    ambient: &Ambient,
-) -> Result<Reply, Error> {
+fn refused(reason: String) -> Reply {
+    Reply {
+        answer: Answer::Block { reason, tell: None },
+        aside: None,
+    }
+}
+
+/// Whether the agent has scheduled these words itself: then nobody has typed them.
+fn is_scheduled(session: &str, typed: &Typed, event: &Event) -> bool {
+    let kept = store_of(session, event).and_then(|found| match found {
+        None => Ok(None),
+        Some((dir, _)) => Store::open(&dir)?.run_of_session(session),
+    });
+    // A store that cannot be read refuses by itself what is to be armed in it.
+    let kept = kept.ok().flatten();
+    kept.is_some_and(|kept| kept.run.who_asked(typed.kind, &typed.words) != typed.kind)
+}
+
+fn note(dir: &StoreDir, typed: &Typed, event: &Event, ambient: &Ambient) -> Result<Reply, Error> {
     let Some(session) = &event.session else {
         return Ok(Reply::silence());
     };
@@ -110,6 +122,7 @@ fn note(
     let Some(kept) = store.run_of_session(session)? else {
         return Ok(Reply::silence());
     };
+    let kind = kept.run.who_asked(typed.kind, &typed.words);
     let is_seen = kind.is_typed() && event.stop.is_interactive;
     let owed = if is_seen {
         store.owed(Some(session))?
@@ -132,6 +145,9 @@ fn note(
         let is_this = told.run.id == kept.run.id;
         let reader = if is_this { reader } else { Reader::OwnSession };
         lines.push(render::owed(&told.run, reader));
+    }
+    if kind != typed.kind && kept.run.state == State::Waiting {
+        lines.push(render::nobodys_words(&kept.run));
     }
     let is_told = owed.iter().any(|told| told.run.id == kept.run.id);
     if is_seen && !is_told {

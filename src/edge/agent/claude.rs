@@ -12,6 +12,9 @@ use crate::kernel::snapshot::{Background, Stop};
 
 pub struct Claude;
 
+/// How many prompts of the agent's own are looked at, and how much of a hash tells them apart.
+const SCHEDULED_MAX: usize = 100;
+const WORDS_DIGITS: usize = 16;
 /// How much of a background task's description is worth showing.
 const LABEL_CHARS_MAX: usize = 80;
 /// Background work beyond this is not told apart; nobody has so much of it.
@@ -153,6 +156,7 @@ fn event(fields: &Fields, ambient: &Ambient, fault: Option<String>) -> Event {
             is_interactive: is_interactive(ambient),
             prompt: fields.text("prompt_id").map(str::to_owned),
             background: background(fields),
+            scheduled: scheduled(fields),
         },
         // An empty one was sent as well, and an older message does not take its place.
         last_words: fields.any_text("last_assistant_message").map(str::to_owned),
@@ -212,20 +216,40 @@ fn background(fields: &Fields) -> Vec<Background> {
         .collect()
 }
 
+/// What the agent will say to itself, as far as it lists it: such a prompt comes as a person's.
+fn scheduled(fields: &Fields) -> Vec<String> {
+    let listed = fields.0.get("session_crons").and_then(Value::as_array);
+    let prompts = listed
+        .into_iter()
+        .flatten()
+        .filter_map(|cron| cron.get("prompt"));
+    let prompts = prompts.filter_map(Value::as_str).take(SCHEDULED_MAX);
+    prompts.map(words).collect()
+}
+
+/// By which a prompt is known again without keeping its text.
+fn words(prompt: &str) -> String {
+    blake3::hash(prompt.trim().as_bytes()).to_hex()[..WORDS_DIGITS].to_owned()
+}
+
 /// Who is speaking: the agent's own machinery, a command, or a person.
 fn typed(prompt: &str) -> Typed {
+    let words = words(prompt);
     let prompt = prompt.trim_start();
+    let (kind, arguments) = kind_of(prompt);
+    Typed {
+        kind,
+        arguments,
+        words,
+    }
+}
+
+fn kind_of(prompt: &str) -> (PromptKind, Option<String>) {
     if prompt.starts_with(NOTIFICATION) {
-        return Typed {
-            kind: PromptKind::Machine,
-            arguments: None,
-        };
+        return (PromptKind::Machine, None);
     }
     let Some(command) = prompt.strip_prefix('/') else {
-        return Typed {
-            kind: PromptKind::Person,
-            arguments: None,
-        };
+        return (PromptKind::Person, None);
     };
     let (name, arguments) = command
         .split_once(char::is_whitespace)
@@ -233,14 +257,8 @@ fn typed(prompt: &str) -> Typed {
     // A plugin's commands carry its name in front.
     let bare = name.rsplit(':').next().unwrap_or(name).trim();
     if bare == RUN_TASKS {
-        Typed {
-            kind: PromptKind::RunTasks,
-            arguments: Some(arguments.trim().to_owned()),
-        }
+        (PromptKind::RunTasks, Some(arguments.trim().to_owned()))
     } else {
-        Typed {
-            kind: PromptKind::Command,
-            arguments: None,
-        }
+        (PromptKind::Command, None)
     }
 }

@@ -21,7 +21,7 @@ use crate::kernel::snapshot::Baseline;
 
 /// "bdlk": tells our database from any other `SQLite` file.
 const APPLICATION_ID: i64 = 0x6264_6c6b;
-const FORMAT: i64 = 4;
+const FORMAT: i64 = 5;
 /// How long another process may keep us waiting.
 const BUSY_SECONDS_MAX: u64 = 2;
 

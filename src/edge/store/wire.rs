@@ -46,6 +46,8 @@ pub struct StoredRun {
     turn_prompt: Option<StoredPrompt>,
     taken: Vec<String>,
     background: Vec<String>,
+    scheduled: Vec<String>,
+    hears_prompts: bool,
     told_switched_off: bool,
     tell_is_owed: bool,
 }
@@ -184,6 +186,8 @@ impl From<&Run> for StoredRun {
             turn_prompt: run.turn.prompt.as_ref().map(StoredPrompt::from),
             taken: run.taken.iter().map(TaskId::to_string).collect(),
             background: run.background.iter().cloned().collect(),
+            scheduled: run.scheduled.iter().cloned().collect(),
+            hears_prompts: run.hears_prompts,
             told_switched_off: run.told.switched_off,
             tell_is_owed: run.told.is_owed,
         }
@@ -251,6 +255,8 @@ impl TryFrom<StoredRun> for Run {
             },
             taken: stored.taken.into_iter().map(task).collect(),
             background: stored.background.into_iter().collect(),
+            scheduled: stored.scheduled.into_iter().collect(),
+            hears_prompts: stored.hears_prompts,
             told: Told {
                 switched_off: stored.told_switched_off,
                 is_owed: stored.tell_is_owed,
