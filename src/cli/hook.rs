@@ -9,7 +9,8 @@ mod user_prompt;
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -49,7 +50,7 @@ enum Dialect {
 /// Agents are told to wait for 60 s; a whole hook plans for 50.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(54);
 
-#[derive(Clone, Debug, clap::Subcommand)]
+#[derive(Debug, clap::Subcommand)]
 enum EventArgs {
     /// The agent wants to end its turn: let it go, or feed it the prompt again
     Stop {
@@ -76,22 +77,16 @@ pub fn run(args: &Args) -> Exit {
     let read = || Claude.read(&input::read(), &ambient);
     let reply = match catch_unwind(AssertUnwindSafe(read)) {
         Ok(event) => {
-            let event_args = args.event.clone();
-            let is_quick = is_quick(&event_args, &event, &ambient);
-            let work = move || respond(&event_args, &event, &ambient);
-            if is_quick {
-                done(&Mutex::new(Some(work)))
+            let work = || respond(&args.event, &event, &ambient);
+            if is_quick(&args.event, &event, &ambient) {
+                done(work)
             } else {
-                in_time(work)
+                in_time(ANSWER_TIME_MAX, give_up, work)
             }
         }
         Err(_) => failed(),
     };
-    if let Some(aside) = &reply.aside {
-        // Where the agent shows nobody what a hook says, stderr is what is left.
-        let _ = writeln!(std::io::stderr().lock(), "{aside}");
-    }
-    print(&Claude.answer(&reply.answer));
+    answer(&reply);
     Exit::Fine
 }
 
@@ -101,31 +96,55 @@ fn is_quick(event_args: &EventArgs, event: &Event, ambient: &Ambient) -> bool {
     matches!(event_args, EventArgs::Stop { epic: None }) && owner::is_unknown(event, ambient)
 }
 
-/// The answer, if it comes before the agent would end us. Every sensor has a deadline of its own;
-/// this one is for what has none, such as a file on a mount that is gone.
-fn in_time(work: impl FnOnce() -> Reply + Send + 'static) -> Reply {
-    let work = Arc::new(Mutex::new(Some(work)));
-    let theirs = work.clone();
-    let (sender, receiver) = mpsc::channel();
-    let started = thread::Builder::new().spawn(move || {
-        // Nobody listens any more once the time is up.
-        let _ = sender.send(done(&theirs));
+/// The answer, if it comes before the agent would end us; else `late` has the last word. Every
+/// sensor has a deadline of its own; this one is for what has none, such as a file on a mount that
+/// is gone. The watch is what gets a thread of its own: to be woken by a worker takes longer.
+fn in_time(
+    time_max: Duration,
+    late: impl FnOnce() + Send + 'static,
+    work: impl FnOnce() -> Reply,
+) -> Reply {
+    let is_answered = Arc::new(AtomicBool::new(false));
+    let theirs = is_answered.clone();
+    // Where the system has no thread left there is no watch.
+    let _watch = thread::Builder::new().spawn(move || {
+        thread::sleep(time_max);
+        if !theirs.swap(true, Ordering::SeqCst) {
+            late();
+        }
     });
-    if started.is_err() {
-        // The system has no thread left; then without a watch.
-        return done(&work);
+    let reply = done(work);
+    if is_answered.swap(true, Ordering::SeqCst) {
+        // The time was up a moment ago: the agent is being answered, and must be only once.
+        loop {
+            thread::park();
+        }
     }
-    receiver.recv_timeout(ANSWER_TIME_MAX).unwrap_or_else(|_| {
-        Reply::tell(
-            "Beadlock let the agent go without knowing whether its work is done: it had no answer in time. `beadlock status` shows what is guarded.",
-        )
-    })
+    reply
 }
 
-fn done(work: &Mutex<Option<impl FnOnce() -> Reply>>) -> Reply {
-    let work = work.lock().ok().and_then(|mut work| work.take());
-    let reply = work.and_then(|work| catch_unwind(AssertUnwindSafe(work)).ok());
-    reply.unwrap_or_else(failed)
+fn give_up() {
+    answer(&Reply::tell(
+        "Beadlock let the agent go without knowing whether its work is done: it had no answer in time. `beadlock status` shows what is guarded.",
+    ));
+    end();
+}
+
+#[expect(clippy::exit, reason = "what hangs would keep the agent waiting")]
+fn end() {
+    std::process::exit(0);
+}
+
+fn answer(reply: &Reply) {
+    if let Some(aside) = &reply.aside {
+        // Where the agent shows nobody what a hook says, stderr is what is left.
+        let _ = writeln!(std::io::stderr().lock(), "{aside}");
+    }
+    print(&Claude.answer(&reply.answer));
+}
+
+fn done(work: impl FnOnce() -> Reply) -> Reply {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| failed())
 }
 
 fn failed() -> Reply {
@@ -188,5 +207,45 @@ fn respond(event_args: &EventArgs, event: &Event, ambient: &Ambient) -> Reply {
         EventArgs::SessionStart => session::started(event, ambient),
         EventArgs::SessionEnd | EventArgs::StopFailure => session::ended(event),
         EventArgs::UserPrompt => user_prompt::respond(event, ambient),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn what_takes_too_long_is_answered_by_the_watch_alone() {
+        let (sender, receiver) = mpsc::channel();
+        let (late, answered) = (sender.clone(), sender);
+        thread::spawn(move || {
+            let slow = || {
+                thread::sleep(Duration::from_millis(200));
+                Reply::silence()
+            };
+            let late = move || late.send("late").unwrap();
+            in_time(Duration::from_millis(1), late, slow);
+            answered.send("answered").unwrap();
+        });
+        assert_eq!(receiver.recv(), Ok("late"));
+        let second = receiver.recv_timeout(Duration::from_secs(1));
+        assert_eq!(second, Err(mpsc::RecvTimeoutError::Timeout));
+    }
+
+    #[test]
+    fn what_is_in_time_is_answered_once() {
+        let (late, receiver) = mpsc::channel();
+        let late = move || late.send("late").unwrap();
+        let reply = in_time(Duration::from_millis(300), late, || Reply::tell("done"));
+        assert!(matches!(reply.answer, Answer::Tell(text) if text == "done"));
+        assert_eq!(receiver.recv(), Err(mpsc::RecvError));
+    }
+
+    #[test]
+    fn a_fault_of_ours_lets_go_and_says_so() {
+        let reply = in_time(ANSWER_TIME_MAX, || {}, || panic!("a fault"));
+        assert!(matches!(reply.answer, Answer::Tell(_)));
     }
 }
