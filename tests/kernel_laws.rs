@@ -410,6 +410,55 @@ fn progress_is_tasks_head_and_tracked_changes_and_nothing_else() {
 }
 
 #[test]
+fn an_agent_whose_work_moves_is_held_every_time() {
+    let policy = Policy {
+        no_progress_cycles: 1,
+        ..Policy::default()
+    };
+    for eye in [Eye::Shut, Eye::Clear, Eye::Odd] {
+        let mut run = run(&policy);
+        for head in 0..8 {
+            let tree = WorkTree {
+                head: Some(format!("c{head}")),
+                ..WorkTree::default()
+            };
+            let facts = Facts {
+                git: Reading::Known(Git::Tree(tree)),
+                eye,
+                ..Facts::ready()
+            };
+            let verdict = facts.judged(run, &policy);
+            assert_eq!(verdict.answer.name(), "open_work", "{eye:?}");
+            run = verdict.run.expect("a run");
+        }
+    }
+}
+
+#[test]
+fn what_the_agent_schedules_is_known_again_within_limits() {
+    let policy = Policy::default();
+    let scheduling = |run: Run, words: Vec<String>| {
+        let mut snapshot = Facts::ready().seen_by(run);
+        snapshot.stop.scheduled = words;
+        let verdict = brake(judge(&snapshot, &policy), &snapshot, &policy);
+        verdict.run.expect("a run")
+    };
+    let first = scheduling(run(&policy), vec!["a".into()]);
+    let second = scheduling(first, vec!["b".into()]);
+    for (words, kind) in [
+        ("a", PromptKind::Machine),
+        ("b", PromptKind::Machine),
+        ("c", PromptKind::Person),
+    ] {
+        assert_eq!(second.who_asked(PromptKind::Person, words), kind);
+    }
+    let many = (0..150).map(|number| number.to_string()).collect();
+    let full = scheduling(run(&policy), many);
+    assert_eq!(full.scheduled.len(), 100);
+    assert!(full.scheduled.contains("99"));
+}
+
+#[test]
 fn what_git_or_the_tracker_did_not_say_is_no_progress() {
     let run = run(&Policy::default());
     for facts in [
