@@ -1,5 +1,5 @@
 //! bd as the tracker, played by a script: what a real one does only on a bad day. The script
-//! imitates one list of tasks and nothing else of bd; real ones are asked in `tests/bd_live.rs`.
+//! imitates one list of tasks and nothing else of bd; real ones are asked in `tests/live`.
 #![cfg(unix)]
 
 use std::fs;

@@ -145,6 +145,14 @@ fn notes_are_added_as_they_are(build: &Build) {
     let gone = TaskId::from("bd-x7y8.9");
     let error = bd.note(&gone, "x", "ann", now()).unwrap_err();
     assert!(matches!(&error, Error::NotFound { .. }), "{error}");
+
+    // One that says that all went well, and writes nothing down.
+    let answer = r#"[{"id":"bd-x7y8.1","notes":"a \"quote\""}]"#;
+    let idle = format!("[ \"$1\" = update ] && echo '{answer}' && exit 0\nexec \"$BD\" \"$@\"");
+    desk.wrap(build, &idle);
+    let idle = desk.tracker(build).with_program(desk.bin.join("bd"));
+    let error = idle.note(&first(), "lost", "ann", now()).unwrap_err();
+    assert!(error.to_string().contains("has no such note"), "{error}");
 }
 
 fn what_is_not_over_cannot_be_closed(build: &Build) {

@@ -1,6 +1,8 @@
 //! What bd prints: JSON documents one after another, with or without an envelope, tasks or an
 //! error in them. Anything else is no answer, and half of one is none either.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
@@ -56,6 +58,22 @@ pub fn error_in(said: &str) -> Option<String> {
         rest = after.trim_start();
     }
     None
+}
+
+/// Whether the task of this name, as it stands in the answer to a change, has the note.
+pub fn has_note(said: &str, id: &TaskId, note: &str) -> bool {
+    let documents = Deserializer::from_str(said).into_iter::<Vec<Noted<'_>>>();
+    let rows = documents.map_while(Result::ok).flatten();
+    let mut rows = rows.filter(|row| row.id == id.as_str());
+    rows.any(|row| row.notes.is_some_and(|notes| notes.contains(note)))
+}
+
+#[derive(Deserialize)]
+struct Noted<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(borrow)]
+    notes: Option<Cow<'a, str>>,
 }
 
 /// An object that is no task: an envelope, an error, or a list with something beside it.
@@ -218,6 +236,20 @@ mod tests {
             wrong.starts_with("printed what is no list of tasks"),
             "{wrong}"
         );
+    }
+
+    #[test]
+    fn a_note_is_looked_for_in_the_tasks_own_row() {
+        let said = r#"[{"id":"t-a","notes":"one\n\"two\"","status":"open"},{"id":"t-b"}]"#;
+        let has = |said: &str, id: &str, note: &str| has_note(said, &TaskId::from(id), note);
+        assert!(has(said, "t-a", "\"two\""));
+        assert!(has(said, "t-a", "one\n\"two"));
+        assert!(!has(said, "t-a", "three"));
+        assert!(!has(said, "t-b", "one"));
+        assert!(has(&format!("[]\n{said}"), "t-a", "one"));
+        for none in ["", "null", "{}", "Updated issue: t-a one"] {
+            assert!(!has(none, "t-a", "one"), "{none}");
+        }
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Bd {
         let said = answer_of(&call);
         let task = self.task(id)?;
         match (&task.status, &task.claim) {
-            (Status::Open, None) => Ok(()),
+            (Status::Open, None) => noted_beside(said, note, &call, id),
             (_, _) => Err(unexplained(said, &call, &task)),
         }
     }
@@ -71,7 +71,12 @@ impl Bd {
         let call = self
             .update(id, actor)?
             .arg(format!("--append-notes={text}"));
-        answer_of(&call).map(drop)
+        let said = answer_of(&call)?;
+        if answer::has_note(&said, id, text) {
+            Ok(())
+        } else {
+            Err(lost_note(&call, id))
+        }
     }
 
     pub(super) fn closed(
@@ -122,7 +127,7 @@ impl Bd {
         let said = answer_of(&call);
         let task = self.task(id)?;
         match task.status {
-            Status::Blocked => Ok(()),
+            Status::Blocked => noted_beside(said, Some(reason), &call, id),
             _ => Err(unexplained(said, &call, &task)),
         }
     }
@@ -177,6 +182,27 @@ fn held(task: &Task, now: Moment) -> Error {
         id: task.id.clone(),
         by: claim.actor,
         until: claim.lease_until.unwrap_or(now),
+    }
+}
+
+/// The change was made; whether its note came along is in what bd said, if it said anything. A call
+/// that was not waited for to its end writes both or neither.
+fn noted_beside(
+    said: Result<String, Error>,
+    note: Option<&str>,
+    call: &Call,
+    id: &TaskId,
+) -> Result<(), Error> {
+    match (said, note) {
+        (Ok(said), Some(note)) if !answer::has_note(&said, id, note) => Err(lost_note(call, id)),
+        (Ok(_) | Err(_), _) => Ok(()),
+    }
+}
+
+fn lost_note(call: &Call, id: &TaskId) -> Error {
+    Error::Program {
+        command: named(call),
+        what: format!("went well, yet `{id}` has no such note"),
     }
 }
 
