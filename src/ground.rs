@@ -132,7 +132,7 @@ fn tracker_of(site: &Site) -> Result<Arc<dyn Tracker>, Fault> {
     let mut kinds = tracker::Kind::ALL.into_iter();
     let Some(kind) = kinds.find(|kind| kind.name() == site.tracker) else {
         let what = format!("no tracker is called `{}`", site.tracker);
-        return Err(Fault::new(Sensor::Tasks.name(), what));
+        return Err(Fault::new(Sensor::Tasks, what));
     };
     tracker::open(&workspace, KindChoice::Named(kind))
         .map_err(|error| survey::fault(Sensor::Tasks, &error))

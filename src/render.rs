@@ -86,7 +86,7 @@ pub fn block(block: &Block, run: &Run, overrides: Option<&Path>) -> Rendered {
         Block::ScopeShrunk(ids) | Block::BlockedWork(ids) => (ids_brief(ids), String::new(), ""),
         Block::InProgress { tasks, stuck } => (ids_brief(tasks), ids_brief(stuck), ""),
         Block::Unknown(fault) => {
-            let what = format!("{}: {}", fault.sensor, fault.what);
+            let what = format!("{}: {}", fault.sensor.name(), fault.what);
             (bounded(&what, FAULT_BRIEF_BYTES_MAX), String::new(), "")
         }
         Block::UnsavedWork(unsaved) => {
@@ -545,7 +545,7 @@ fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, bytes_max: usize) -
 
 fn fault_named(fault: &Fault) -> String {
     bounded(
-        &format!("{}: {}", fault.sensor, fault.what),
+        &format!("{}: {}", fault.sensor.name(), fault.what),
         FAULT_BYTES_MAX,
     )
 }

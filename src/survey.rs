@@ -85,7 +85,7 @@ pub fn fault(sensor: Sensor, error: &dyn Error) -> Fault {
         what = format!("{what}: {deeper}");
         cause = deeper.source();
     }
-    Fault::new(sensor.name(), what)
+    Fault::new(sensor, what)
 }
 
 /// What is left until `deadline`.
@@ -132,6 +132,8 @@ impl Question {
 enum Answer {
     /// Nobody can be surveyed without a run, so there is only one: that there is none.
     Run(Fault),
+    /// It comes with the run.
+    Baseline(Fault),
     Enabled(Reading<bool>),
     Words(Reading<Words>),
     Remembered(Reading<Option<Epic>>),
@@ -146,6 +148,7 @@ impl Answer {
     fn fill(self, snapshot: &mut Snapshot) {
         match self {
             Answer::Run(fault) => snapshot.run = Reading::Failed(fault),
+            Answer::Baseline(fault) => snapshot.baseline = Reading::Failed(fault),
             Answer::Enabled(reading) => snapshot.enabled = reading,
             Answer::Words(reading) => snapshot.words = reading,
             Answer::Remembered(reading) => snapshot.remembered = reading,
@@ -158,15 +161,19 @@ impl Answer {
     }
 
     fn failed(sensor: Sensor, what: &str) -> Answer {
-        let fault = Fault::new(sensor.name(), what);
+        let fault = Fault::new(sensor, what);
         match sensor {
             Sensor::Run => Answer::Run(fault),
+            Sensor::Baseline => Answer::Baseline(fault),
             Sensor::Enabled => Answer::Enabled(Reading::Failed(fault)),
             Sensor::Words => Answer::Words(Reading::Failed(fault)),
             Sensor::Remembered => Answer::Remembered(Reading::Failed(fault)),
             Sensor::Tasks => Answer::Tasks(Reading::Failed(fault)),
             Sensor::OwnReady => Answer::OwnReady(Reading::Failed(fault)),
-            Sensor::Glance | Sensor::Git => Answer::Git(Reading::Failed(fault)),
+            Sensor::Glance | Sensor::Git => {
+                let fault = Fault::new(Sensor::Git, fault.what);
+                Answer::Git(Reading::Failed(fault))
+            }
             Sensor::Branches => Answer::Branches(Reading::Failed(fault)),
         }
     }
@@ -218,7 +225,7 @@ fn ask_all(edges: &Arc<Edges>, question: &Arc<Question>, sensors: &[Sensor]) -> 
 
 fn is_immediate(edges: &Edges, sensor: Sensor) -> bool {
     match sensor {
-        Sensor::Run | Sensor::Enabled | Sensor::Remembered => true,
+        Sensor::Run | Sensor::Baseline | Sensor::Enabled | Sensor::Remembered => true,
         Sensor::Words => !matches!(edges.words, Spoken::InTranscript(_)),
         Sensor::Tasks | Sensor::OwnReady | Sensor::Glance | Sensor::Git | Sensor::Branches => false,
     }
@@ -226,7 +233,9 @@ fn is_immediate(edges: &Edges, sensor: Sensor) -> bool {
 
 fn ask(edges: &Edges, question: &Question, sensor: Sensor) -> Answer {
     match sensor {
-        Sensor::Run => Answer::failed(sensor, "is found before anything is surveyed"),
+        Sensor::Run | Sensor::Baseline => {
+            Answer::failed(sensor, "is found before anything is surveyed")
+        }
         Sensor::Enabled => {
             let enabled = config::is_enabled(&edges.sources);
             let enabled = enabled.map_err(|error| fault(sensor, &error));

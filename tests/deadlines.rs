@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use beadlock::config::Sources;
 use beadlock::edge::git::Git;
 use beadlock::kernel::policy::Policy;
-use beadlock::kernel::snapshot::{Fault, Reading};
+use beadlock::kernel::snapshot::{Fault, Reading, Sensor};
 use beadlock::kernel::task::{Edge, EdgeKind, Epic, Kind, Status, Task};
 use beadlock::survey::{Edges, Spoken, Tasks, survey};
 
@@ -51,7 +51,7 @@ fn done() -> Epic {
 fn git_fault(git: &Git) -> Fault {
     let policy = Policy::default();
     let edges = Edges {
-        tasks: Tasks::of(Err(Fault::new("tracker", "is not asked here")), None),
+        tasks: Tasks::of(Err(Fault::new(Sensor::Tasks, "is not asked here")), None),
         git: git.clone(),
         words: Spoken::Nowhere,
         sources: Sources::default(),
@@ -92,7 +92,7 @@ fn a_git_that_sleeps_is_named_and_ended_with_all_it_started() {
         stops.into_iter().map(|stop| stop.join().unwrap()).collect()
     });
     let expected = format!("`{}` had not ended after 1 s", program.display());
-    let expected = Fault::new("git", expected);
+    let expected = Fault::new(Sensor::Git, expected);
     assert_eq!(faults, vec![expected; STOPS]);
     let groups = names(&groups);
     assert!(!groups.is_empty());

@@ -112,7 +112,7 @@ proptest! {
 
     #[test]
     fn an_unknown_tracker_is_worth_what_policy_says(policy in policies(), facts in readings(), earlier in 0u32..4) {
-        let facts = Facts { git: facts.git, background: facts.background, epic: failed("tracker"), ..Facts::ready() };
+        let facts = Facts { git: facts.git, background: facts.background, epic: failed(Sensor::Tasks), ..Facts::ready() };
         let policy = Policy { max_cycles: 1000, no_progress_cycles: 1000, ..policy };
         let mut run = run(&policy);
         for _ in 0..earlier {
@@ -128,7 +128,7 @@ proptest! {
 
     #[test]
     fn an_unknown_git_is_worth_what_policy_says(policy in policies(), earlier in 0u32..4) {
-        let facts = Facts { git: failed("git"), ..Facts::done() };
+        let facts = Facts { git: failed(Sensor::Git), ..Facts::done() };
         let policy = Policy { max_cycles: 1000, no_progress_cycles: 1000, ..policy };
         let mut run = run(&policy);
         for _ in 0..earlier {
@@ -147,7 +147,7 @@ proptest! {
     fn a_block_that_nobody_counted_is_withdrawn(policy in policies(), history in histories()) {
         for stop in play(&policy, &history) {
             let recorded = stop.verdict.answer.clone();
-            let verdict = stop.verdict.unrecorded(Fault::new("store", "disk full"));
+            let verdict = stop.verdict.unrecorded(Fault::new(Sensor::Run, "disk full"));
             match recorded {
                 Answer::Block(_) => prop_assert_eq!(verdict.answer.name(), "unrecorded"),
                 Answer::Allow(_) => prop_assert_eq!(&verdict.answer, &recorded),
@@ -463,11 +463,11 @@ fn what_git_or_the_tracker_did_not_say_is_no_progress() {
     let run = run(&Policy::default());
     for facts in [
         Facts {
-            git: failed("git"),
+            git: failed(Sensor::Git),
             ..Facts::ready()
         },
         Facts {
-            epic: failed("tracker"),
+            epic: failed(Sensor::Tasks),
             ..Facts::ready()
         },
     ] {
@@ -793,7 +793,7 @@ fn an_epic_in_progress_that_its_own_child_waits_for_is_a_knot() {
 fn another_rule_in_between_starts_the_count_anew() {
     let policy = Policy::default();
     let blind = Facts {
-        epic: failed("tracker"),
+        epic: failed(Sensor::Tasks),
         ..Facts::ready()
     };
     let mut run = run(&policy);
@@ -996,7 +996,7 @@ impl Facts {
         Facts {
             enabled: Reading::Known(true),
             words: Reading::Known(Words::default()),
-            epic: Epic::of(&all, "t-e", NOW).map_or_else(|| failed("tracker"), Reading::Known),
+            epic: Epic::of(&all, "t-e", NOW).map_or_else(|| failed(Sensor::Tasks), Reading::Known),
             git: Reading::Known(Git::Tree(tree)),
             baseline: Reading::Known(Baseline::default()),
             branches: Reading::Known(Vec::new()),
@@ -1101,7 +1101,7 @@ impl Facts {
     }
 }
 
-fn failed<T>(sensor: &'static str) -> Reading<T> {
+fn failed<T>(sensor: Sensor) -> Reading<T> {
     Reading::Failed(Fault::new(sensor, "timed out"))
 }
 
@@ -1321,7 +1321,7 @@ fn reading<T: Clone + std::fmt::Debug + 'static>(
 ) -> impl Strategy<Value = Reading<T>> {
     prop_oneof![
         8 => known.prop_map(Reading::Known),
-        1 => Just(failed("sensor")),
+        1 => Just(failed(Sensor::Words)),
         1 => Just(Reading::Unread),
     ]
 }

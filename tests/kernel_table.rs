@@ -118,7 +118,7 @@ fn memory_alone_is_as_good_as_nothing_where_the_agent_would_be_let_go() {
 #[test]
 fn a_contested_claim_is_unknown_only_if_the_tracker_calls_nothing_ready() {
     let policy = Policy::default();
-    let fault = || Reading::Failed(Fault::new("tracker", "timed out"));
+    let fault = || Reading::Failed(Fault::new(Sensor::Tasks, "timed out"));
     let ids = |ids: &[&str]| ids.iter().map(|id| TaskId::from(*id)).collect::<Vec<_>>();
     let cases: [(Reading<Option<Vec<TaskId>>>, &str); 5] = [
         (Reading::Known(None), "false_promise"),
@@ -232,7 +232,7 @@ fn a_block_that_was_not_recorded_is_withdrawn_and_an_allow_stays() {
         answer,
         run: Some(run(&Policy::default())),
     };
-    let fault = || Fault::new("store", "disk full");
+    let fault = || Fault::new(Sensor::Run, "disk full");
     for (row, block) in every_block() {
         let withdrawn = verdict(row, Answer::Block(block)).unrecorded(fault());
         assert_eq!(withdrawn.answer, Answer::Allow(Allow::Unrecorded(fault())));
@@ -339,7 +339,7 @@ impl Load {
 
 fn every_block() -> Vec<(Row, Block)> {
     let ids = || vec![TaskId::from("t-e.1")];
-    let unknown = || Block::Unknown(Fault::new("tracker", "timed out"));
+    let unknown = || Block::Unknown(Fault::new(Sensor::Tasks, "timed out"));
     vec![
         (
             Row::Checkpoint,
@@ -370,7 +370,7 @@ fn every_block() -> Vec<(Row, Block)> {
 }
 
 fn every_allow() -> Vec<(Row, Allow)> {
-    let fault = || Fault::new("tracker", "timed out");
+    let fault = || Fault::new(Sensor::Tasks, "timed out");
     let ids = || vec![TaskId::from("t-e.1")];
     let git = SavedWork::Saved;
     vec![
@@ -492,7 +492,7 @@ fn a_checkpoint_says_what_is_known_of_the_work_tree() {
             answer => panic!("{answer:?}"),
         }
     };
-    let timed_out = Fault::new("git", "timed out");
+    let timed_out = Fault::new(Sensor::Git, "timed out");
     let edit = vec!["a.rs".to_owned()];
     assert_eq!(checkpoint("clean", 0), SavedWork::Saved);
     assert_eq!(checkpoint("no repository", 0), SavedWork::Saved);
@@ -517,6 +517,7 @@ fn an_escalation_is_passed_on_in_the_agents_own_words() {
 fn forget(snapshot: &mut Snapshot, sensor: Sensor) {
     match sensor {
         Sensor::Run => snapshot.run = Reading::Unread,
+        Sensor::Baseline => snapshot.baseline = Reading::Unread,
         Sensor::Enabled => snapshot.enabled = Reading::Unread,
         Sensor::Words => snapshot.words = Reading::Unread,
         Sensor::Remembered => snapshot.remembered = Reading::Unread,
@@ -531,12 +532,15 @@ fn fail(snapshot: &mut Snapshot, sensor: Sensor) {
     let fault = Fault::unread(sensor);
     match sensor {
         Sensor::Run => snapshot.run = Reading::Failed(fault),
+        Sensor::Baseline => snapshot.baseline = Reading::Failed(fault),
         Sensor::Enabled => snapshot.enabled = Reading::Failed(fault),
         Sensor::Words => snapshot.words = Reading::Failed(fault),
         Sensor::Remembered => snapshot.remembered = Reading::Failed(fault),
         Sensor::Tasks => snapshot.epic = Reading::Failed(fault),
         Sensor::OwnReady => snapshot.own_ready = Reading::Failed(fault),
-        Sensor::Glance | Sensor::Git => snapshot.git = Reading::Failed(fault),
+        Sensor::Glance | Sensor::Git => {
+            snapshot.git = Reading::Failed(Fault::unread(Sensor::Git));
+        }
         Sensor::Branches => snapshot.branches = Reading::Failed(fault),
     }
 }
@@ -544,6 +548,7 @@ fn fail(snapshot: &mut Snapshot, sensor: Sensor) {
 fn read(snapshot: &mut Snapshot, sensor: Sensor, world: &Snapshot) {
     match sensor {
         Sensor::Run => snapshot.run.clone_from(&world.run),
+        Sensor::Baseline => snapshot.baseline.clone_from(&world.baseline),
         Sensor::Enabled => snapshot.enabled.clone_from(&world.enabled),
         Sensor::Words => snapshot.words.clone_from(&world.words),
         Sensor::Remembered => snapshot.remembered.clone_from(&world.remembered),
@@ -1212,7 +1217,7 @@ impl Case {
             ..self.tree.print
         };
         let entrance = self.entrance;
-        let fault = Fault::new("store", "is corrupt");
+        let fault = Fault::new(Sensor::Run, "is corrupt");
         run.roster = Some(self.tasks.roster.clone());
         run.taken = BTreeSet::from(["t-e.7".into()]);
         run.territory = territory();
@@ -1242,7 +1247,7 @@ impl Case {
         snapshot.enabled = match entrance.config {
             Config::On => Reading::Known(true),
             Config::Off => Reading::Known(false),
-            Config::Unreadable => Reading::Failed(Fault::new("config", "is no YAML")),
+            Config::Unreadable => Reading::Failed(Fault::new(Sensor::Enabled, "is no YAML")),
         };
         snapshot.words = self.said.words();
         snapshot.remembered = Reading::Known(None);
@@ -1326,7 +1331,7 @@ impl Entrance {
 impl Said {
     fn words(self) -> Reading<Words> {
         if self == Said::Unreadable {
-            return Reading::Failed(Fault::new("words", "no such transcript"));
+            return Reading::Failed(Fault::new(Sensor::Words, "no such transcript"));
         }
         let escalation = Escalation {
             tag: "BLOCKED".into(),
@@ -1513,7 +1518,7 @@ fn knot() -> [Task; 2] {
 
 static TASKS: LazyLock<Vec<Tasks>> = LazyLock::new(|| {
     let unreadable = Tasks {
-        reading: Reading::Failed(Fault::new("tracker", "exited with 1")),
+        reading: Reading::Failed(Fault::new(Sensor::Tasks, "exited with 1")),
         print: None,
         is_unknown: true,
         ..tasks("unreadable", "e", Vec::new())
@@ -1687,7 +1692,7 @@ fn tree_of(name: &'static str, says: &str, git: Reading<Git>, baseline: Reading<
         git,
         baseline,
         branches: match has_branches {
-            None => Reading::Failed(Fault::new("branches", "timed out")),
+            None => Reading::Failed(Fault::new(Sensor::Branches, "timed out")),
             Some(true) => Reading::Known(vec!["agent-t-e.1".into()]),
             Some(false) => Reading::Known(Vec::new()),
         },
@@ -1718,7 +1723,7 @@ static TREES: LazyLock<Vec<Tree>> = LazyLock::new(|| {
         new_file("progress.txt", "2"),
         new_file("tasks.jsonl", "2"),
     ];
-    let failed = || Fault::new("git", "timed out");
+    let failed = || Fault::new(Sensor::Git, "timed out");
     let clean = || Reading::Known(Git::Tree(with(Vec::new())));
     let nothing = || Reading::Known(Baseline::default());
     let new = || new_file("new.rs", "1");

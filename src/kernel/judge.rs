@@ -380,7 +380,7 @@ impl Facts<'_> {
                 Reading::Known(_) => Ok(Some(tree)),
                 Reading::Failed(fault) => Err(fault.clone()),
                 // Without it the person's own changes would be asked for.
-                Reading::Unread => Err(Fault::new("baseline", "was never recorded")),
+                Reading::Unread => Err(Fault::unread(Sensor::Baseline)),
             },
         })
     }
@@ -470,7 +470,7 @@ fn contested(ready: &[TaskId]) -> Fault {
         ready.len(),
         ids.join(", ")
     );
-    Fault::new(Sensor::OwnReady.name(), what)
+    Fault::new(Sensor::OwnReady, what)
 }
 
 impl Unsaved {

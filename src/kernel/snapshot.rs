@@ -56,6 +56,8 @@ impl<T> From<Result<T, Fault>> for Reading<T> {
 pub enum Sensor {
     /// The run that this session owns, if any.
     Run,
+    /// The work tree as the run's start found it, kept with the run.
+    Baseline,
     /// Whether the project still wants to be guarded.
     Enabled,
     /// What the agent said last.
@@ -75,8 +77,9 @@ pub enum Sensor {
 }
 
 impl Sensor {
-    pub const ALL: [Sensor; 9] = [
+    pub const ALL: [Sensor; 10] = [
         Sensor::Run,
+        Sensor::Baseline,
         Sensor::Enabled,
         Sensor::Words,
         Sensor::Remembered,
@@ -90,6 +93,7 @@ impl Sensor {
     pub fn name(self) -> &'static str {
         match self {
             Sensor::Run => "store",
+            Sensor::Baseline => "baseline",
             Sensor::Enabled => "config",
             Sensor::Words => "words",
             Sensor::Remembered => "memory",
@@ -103,12 +107,12 @@ impl Sensor {
 /// Why a sensor has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    pub sensor: &'static str,
+    pub sensor: Sensor,
     pub what: String,
 }
 
 impl Fault {
-    pub fn new(sensor: &'static str, what: impl Into<String>) -> Fault {
+    pub fn new(sensor: Sensor, what: impl Into<String>) -> Fault {
         Fault {
             sensor,
             what: what.into(),
@@ -116,7 +120,11 @@ impl Fault {
     }
 
     pub fn unread(sensor: Sensor) -> Fault {
-        Fault::new(sensor.name(), "was not read")
+        let what = match sensor {
+            Sensor::Baseline => "was never recorded",
+            _ => "was not read",
+        };
+        Fault::new(sensor, what)
     }
 }
 
@@ -277,6 +285,7 @@ impl Snapshot {
     pub fn is_unread(&self, sensor: Sensor) -> bool {
         match sensor {
             Sensor::Run => self.run.is_unread(),
+            Sensor::Baseline => self.baseline.is_unread(),
             Sensor::Enabled => self.enabled.is_unread(),
             Sensor::Words => self.words.is_unread(),
             Sensor::Remembered => self.remembered.is_unread(),
@@ -307,12 +316,13 @@ impl Snapshot {
     pub fn mark_unread_as_failed(&mut self, sensor: Sensor) {
         match sensor {
             Sensor::Run => self.run.fail_if_unread(sensor),
+            Sensor::Baseline => self.baseline.fail_if_unread(sensor),
             Sensor::Enabled => self.enabled.fail_if_unread(sensor),
             Sensor::Words => self.words.fail_if_unread(sensor),
             Sensor::Remembered => self.remembered.fail_if_unread(sensor),
             Sensor::Tasks => self.epic.fail_if_unread(sensor),
             Sensor::OwnReady => self.own_ready.fail_if_unread(sensor),
-            Sensor::Glance | Sensor::Git => self.git.fail_if_unread(sensor),
+            Sensor::Glance | Sensor::Git => self.git.fail_if_unread(Sensor::Git),
             Sensor::Branches => self.branches.fail_if_unread(sensor),
         }
     }

@@ -128,5 +128,5 @@ pub fn remedy(error: &tracker::Error) -> Option<&'static str> {
 }
 
 fn not_found(epic: &TaskId) -> Fault {
-    Fault::new(Sensor::Tasks.name(), format!("epic {epic} was not found"))
+    Fault::new(Sensor::Tasks, format!("epic {epic} was not found"))
 }

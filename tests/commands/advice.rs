@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use beadlock::kernel::ledger::{Outcome, Prompt, PromptKind, Run, State};
-use beadlock::kernel::snapshot::Fault;
+use beadlock::kernel::snapshot::{Fault, Sensor};
 use beadlock::kernel::task::{Cause, TaskId};
 use beadlock::kernel::verdict::{Allow, Need, SavedWork, Stuck};
 use beadlock::render::{self, Reader};
@@ -48,7 +48,7 @@ fn names_the_epic(line: &str) {
 }
 
 fn every_allow() -> Vec<Allow> {
-    let fault = || Fault::new("store", "is gone");
+    let fault = || Fault::new(Sensor::Run, "is gone");
     let ids = || vec![TaskId::from("bd-x7y8.1")];
     let said = |lines: &[&str]| Need::Said {
         tag: "BLOCKED".into(),

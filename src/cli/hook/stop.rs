@@ -66,7 +66,7 @@ pub fn respond(epic: Option<&str>, event: &Event, ambient: &Ambient) -> Reply {
         snapshot = Snapshot::of(event.stop.clone(), now());
     }
     let what = "the session's run kept changing hands";
-    snapshot.run = Reading::Failed(Fault::new("store", what));
+    snapshot.run = Reading::Failed(Fault::new(Sensor::Run, what));
     reply_without_run(&snapshot, event)
 }
 
@@ -114,7 +114,7 @@ fn baseline(store: &mut Store, run: &Run) -> Reading<Baseline> {
     match store.baseline(&run.id) {
         Ok(Some(baseline)) => Reading::Known(baseline),
         Ok(None) => Reading::Unread,
-        Err(error) => Reading::Failed(Fault::new("store", error.to_string())),
+        Err(error) => Reading::Failed(Fault::new(Sensor::Baseline, error.to_string())),
     }
 }
 
@@ -203,7 +203,7 @@ impl Case<'_> {
     }
 
     fn unrecorded(&self, snapshot: &Snapshot, what: &str) -> Settled {
-        self.worded(decide(snapshot).unrecorded(Fault::new(Sensor::Run.name(), what)))
+        self.worded(decide(snapshot).unrecorded(Fault::new(Sensor::Run, what)))
     }
 
     /// The verdict with what a held agent reads, by the project's own template where it has one.
@@ -282,7 +282,7 @@ fn decide(snapshot: &Snapshot) -> Verdict {
 fn record(snapshot: &Snapshot, settled: &Settled, kept: &Kept, event: &Event) -> Record {
     let verdict = &settled.verdict;
     let faults = snapshot.faults().into_iter();
-    let faults = faults.map(|fault| format!("{}: {}", fault.sensor, fault.what));
+    let faults = faults.map(|fault| format!("{}: {}", fault.sensor.name(), fault.what));
     let template_fault = settled.text.as_ref().and_then(|text| text.fault.clone());
     let (answer, told) = match &verdict.answer {
         verdict::Answer::Allow(allow) => ("allow", render::allow(allow, verdict.run.as_ref())),
