@@ -45,20 +45,38 @@ pub enum Spoken {
     Nowhere,
 }
 
-/// Reads until nothing more is wanted.
-pub fn survey(edges: &Arc<Edges>, snapshot: &mut Snapshot, policy: &Policy, deadline: Instant) {
+/// When a sensor answered, and how long it took.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    pub sensor: Sensor,
+    pub at: Instant,
+    pub took: Duration,
+}
+
+/// Reads until nothing more is wanted. Says what was read, in the order of the answers.
+pub fn survey(
+    edges: &Arc<Edges>,
+    snapshot: &mut Snapshot,
+    policy: &Policy,
+    deadline: Instant,
+) -> Vec<Taken> {
+    let mut taken = Vec::new();
     for _ in 0..ROUNDS_MAX {
         let sensors = wanted(snapshot, policy);
         if sensors.is_empty() {
-            return;
+            break;
         }
         let Some(question) = Question::of(snapshot, &sensors, deadline) else {
-            return;
+            break;
         };
-        for answer in ask_all(edges, &Arc::new(question), &sensors) {
+        let began = Instant::now();
+        for (sensor, answer, at) in ask_all(edges, &Arc::new(question), &sensors) {
             answer.fill(snapshot);
+            let took = at.saturating_duration_since(began);
+            taken.push(Taken { sensor, at, took });
         }
     }
+    taken
 }
 
 /// What the work looks like now, for comparing with later. Reads tracker and git side by side.
@@ -71,7 +89,7 @@ pub fn fingerprint(edges: &Arc<Edges>, run: &Run, now: Moment, deadline: Instant
     } else {
         &[Sensor::Tasks, Sensor::Git]
     };
-    for answer in ask_all(edges, &question, sensors) {
+    for (_, answer, _) in ask_all(edges, &question, sensors) {
         answer.fill(&mut seen);
     }
     Fingerprint::of(seen.known_epic(), seen.git.known(), &run.territory)
@@ -179,13 +197,17 @@ impl Answer {
     }
 }
 
+/// A sensor's answer, and when it was there.
+type Answered = (Sensor, Answer, Instant);
+
 /// Every sensor's answer, all asked at once. One that does not answer in time has failed; its
 /// thread is left behind and ends with the process.
-fn ask_all(edges: &Arc<Edges>, question: &Arc<Question>, sensors: &[Sensor]) -> Vec<Answer> {
+fn ask_all(edges: &Arc<Edges>, question: &Arc<Question>, sensors: &[Sensor]) -> Vec<Answered> {
+    let answered = |sensor, answer| (sensor, answer, Instant::now());
     if let [sensor] = sensors
         && is_immediate(edges, *sensor)
     {
-        return vec![ask(edges, question, *sensor)];
+        return vec![answered(*sensor, ask(edges, question, *sensor))];
     }
     let (sender, receiver) = mpsc::channel();
     for &sensor in sensors {
@@ -208,15 +230,17 @@ fn ask_all(edges: &Arc<Edges>, question: &Arc<Question>, sensors: &[Sensor]) -> 
         match receiver.recv_timeout(left(question.deadline) + GRACE) {
             Ok((sensor, answer)) => {
                 missing.retain(|waiting| *waiting != sensor);
-                answers.push(answer);
+                answers.push(answered(sensor, answer));
             }
             Err(mpsc::RecvTimeoutError::Timeout) => {
-                let late = |sensor: &Sensor| Answer::failed(*sensor, "did not answer in time");
-                answers.extend(missing.drain(..).map(|sensor| late(&sensor)));
+                let late =
+                    |sensor| answered(sensor, Answer::failed(sensor, "did not answer in time"));
+                answers.extend(missing.drain(..).map(late));
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                let died = |sensor: &Sensor| Answer::failed(*sensor, "failed while reading");
-                answers.extend(missing.drain(..).map(|sensor| died(&sensor)));
+                let died =
+                    |sensor| answered(sensor, Answer::failed(sensor, "failed while reading"));
+                answers.extend(missing.drain(..).map(died));
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::judge::{is_progress, prints};
+use super::judge::{is_progress, judge, prints};
 use super::ledger::{Fingerprint, Outcome, Prompt, PromptKind, Rule, Run, State, Streak};
 use super::policy::Policy;
 use super::snapshot::{Background, Snapshot};
@@ -11,6 +11,12 @@ use super::verdict::{After, Allow, Answer, Block, Brake, Row, Ruling, Unsaved, V
 
 /// How many of the agent's own prompts are remembered.
 const SCHEDULED_MAX: usize = 100;
+
+/// The verdict on a stop, under the policy that its run was started with.
+pub fn decide(snapshot: &Snapshot) -> Verdict {
+    let policy = snapshot.policy();
+    brake(judge(snapshot, &policy), snapshot, &policy)
+}
 
 /// Applies the limits to what the facts say.
 pub fn brake(ruling: Ruling, snapshot: &Snapshot, policy: &Policy) -> Verdict {

@@ -16,7 +16,7 @@ const CONTESTED_NAMED_MAX: usize = 3;
 
 /// What the facts say. A sensor that is wanted and was not read counts as one that failed.
 pub fn judge(snapshot: &Snapshot, policy: &Policy) -> Ruling {
-    let unread = match decide(snapshot, policy) {
+    let unread = match walk(snapshot, policy) {
         Ok(ruling) => {
             let is_proven = match ruling.answer {
                 Answer::Allow(_) => snapshot.unproven().is_empty(),
@@ -105,9 +105,9 @@ fn block(row: Row, block: Block) -> Ruling {
     }
 }
 
-/// The ruling, or the sensors that the next row to decide needs, all at once. Rows 1 to 3 need no
-/// run; with one, the rest of the table follows.
-pub(super) fn decide(snapshot: &Snapshot, policy: &Policy) -> Decision {
+/// The way through the table: the ruling, or the sensors that the next row to decide needs, all
+/// at once. Rows 1 to 3 need no run; with one, the rest of the table follows.
+pub(super) fn walk(snapshot: &Snapshot, policy: &Policy) -> Decision {
     if snapshot.is_disabled {
         let is_news = false;
         return Ok(allow(Row::Disabled, Allow::Disabled { is_news }));

@@ -13,6 +13,6 @@ pub mod task;
 pub mod verdict;
 mod wanted;
 
-pub use brake::brake;
+pub use brake::{brake, decide};
 pub use judge::judge;
 pub use wanted::wanted;

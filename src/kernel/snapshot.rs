@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::ledger::{PromptId, Run};
 use super::moment::Moment;
+use super::policy::Policy;
 use super::signal::Words;
 use super::task::{Epic, TaskId};
 
@@ -213,7 +214,7 @@ impl Baseline {
 }
 
 /// Everything one stop is judged by.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     pub now: Moment,
     /// `BEADLOCK_DISABLE=1`.
@@ -253,6 +254,12 @@ impl Snapshot {
             git: Reading::Unread,
             branches: Reading::Unread,
         }
+    }
+
+    /// What the run was started with.
+    pub fn policy(&self) -> Policy {
+        let run = self.run.known().and_then(Option::as_ref);
+        run.map(|run| run.policy.clone()).unwrap_or_default()
     }
 
     /// The epic as far as it is known: read afresh, or remembered where that was not asked for.

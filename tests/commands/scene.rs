@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use beadlock::edge::store::{Kept, Record, Store, StoreDir, store_dir_at};
+use beadlock::kernel::decide;
 use beadlock::kernel::ledger::Run;
 use beadlock::kernel::moment::Moment;
 use beadlock::kernel::verdict::{Allow, Block};
@@ -541,6 +542,31 @@ impl Scene {
         assert_eq!(
             (last.answer.as_str(), last.reason.as_str()),
             (answer, reason)
+        );
+        self.is_decided_alike_again(last);
+    }
+
+    /// What was recorded of a stop is enough to decide it a second time.
+    #[track_caller]
+    fn is_decided_alike_again(&self, record: &Record) {
+        let mut store = Store::open(&self.store_dir()).unwrap();
+        let runs = store.runs().unwrap().into_iter();
+        let stops = runs.flat_map(|kept| {
+            let count = u32::try_from(store.records(&kept.run.id).unwrap().len()).unwrap();
+            let stop = |number| store.stop(&kept.run.id, number).unwrap().unwrap();
+            (1..=count).map(stop).collect::<Vec<_>>()
+        });
+        let is_this = |stop: &beadlock::edge::store::Stop| {
+            (stop.record.at_ms, &stop.record.session) == (record.at_ms, &record.session)
+        };
+        let Some(evidence) = stops.filter(is_this).last().unwrap().evidence else {
+            return;
+        };
+        let verdict = decide(&evidence.snapshot().unwrap());
+        let brake = verdict.brake.map(|brake| brake.name().to_owned());
+        assert_eq!(
+            (verdict.row as u8, brake, verdict.answer.name()),
+            (record.row, record.brake.clone(), record.reason.as_str())
         );
     }
 }

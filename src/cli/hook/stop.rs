@@ -9,15 +9,17 @@ use super::{Reply, told};
 use crate::cli::ambient::{now, sources};
 use crate::cli::status::counts_json;
 use crate::edge::agent::{Ambient, Answer, Event};
-use crate::edge::store::{Error, Kept, RECORD_VERSION, Record, Site, Store, Told, Writer};
+use crate::edge::store::{
+    Error, Kept, RECORD_VERSION, ReadingTime, Record, Site, Store, Told, Writer, sensor_key,
+};
 use crate::ground;
 use crate::kernel::ledger::{Run, State};
 use crate::kernel::policy::Policy;
 use crate::kernel::snapshot::{Baseline, Fault, Git as GitState, Reading, Sensor, Snapshot};
 use crate::kernel::verdict::{self, Row, Verdict};
-use crate::kernel::{brake, judge, wanted};
+use crate::kernel::{decide, wanted};
 use crate::render::{self, Reader, Rendered};
-use crate::survey::{self, Edges, Spoken};
+use crate::survey::{self, Edges, Spoken, Taken};
 
 /// How often a stop may be overtaken by another one of the same run before it is decided blind.
 const ATTEMPTS_MAX: usize = 5;
@@ -126,10 +128,11 @@ struct Case<'a> {
     deadline: Instant,
 }
 
-/// A verdict, and what a held agent reads.
+/// A verdict, what a held agent reads, and when the facts were read.
 struct Settled {
     verdict: Verdict,
     text: Option<Rendered>,
+    taken: Vec<Taken>,
 }
 
 /// What became of an attempt to decide and record under the lock.
@@ -146,17 +149,21 @@ impl Case<'_> {
     /// another one by then. If another stop of the same run was faster and its run wants other
     /// facts, those are read and the decision is made again.
     fn settle(&self, store: &mut Store, snapshot: &mut Snapshot) -> Option<Settled> {
+        let mut taken = Vec::new();
         for attempt in 1..=ATTEMPTS_MAX {
-            let policy = policy_of(snapshot);
-            survey::survey(&self.edges, snapshot, &policy, self.deadline);
+            let policy = snapshot.policy();
+            let read = survey::survey(&self.edges, snapshot, &policy, self.deadline);
+            taken.extend(read);
             if is_at_rest(snapshot) {
                 let verdict = decide(snapshot);
                 return Some(Settled {
                     verdict,
                     text: None,
+                    taken,
                 });
             }
-            let draft = self.worded(decide(snapshot));
+            let mut draft = self.worded(decide(snapshot));
+            draft.taken.clone_from(&taken);
             match store.write(|writer| self.record_verdict(writer, snapshot, draft, attempt)) {
                 Ok(Attempt::Done(settled)) => return Some(*settled),
                 Ok(Attempt::WantsMore) => {}
@@ -186,7 +193,7 @@ impl Case<'_> {
             };
             snapshot.run = Reading::Known(Some(newest.run));
             let may_ask = attempt < ATTEMPTS_MAX;
-            if may_ask && !wanted(snapshot, &policy_of(snapshot)).is_empty() {
+            if may_ask && !wanted(snapshot, &snapshot.policy()).is_empty() {
                 return Ok(Attempt::WantsMore);
             }
             self.worded_like(&draft, decide(snapshot))
@@ -197,7 +204,7 @@ impl Case<'_> {
         if let Some(run) = &settled.verdict.run {
             writer.save(run)?;
             let record = record(snapshot, &settled, self.kept, self.event);
-            writer.record(&run.id, &record)?;
+            writer.record(&run.id, &record, snapshot)?;
         }
         Ok(Attempt::Done(Box::new(settled)))
     }
@@ -215,7 +222,11 @@ impl Case<'_> {
             }
             verdict::Answer::Allow(_) => None,
         };
-        Settled { verdict, text }
+        Settled {
+            verdict,
+            text,
+            taken: Vec::new(),
+        }
     }
 
     /// The same under the store's lock, where nobody may wait for a template: if another stop
@@ -230,7 +241,11 @@ impl Case<'_> {
             verdict::Answer::Block(block) => Some(render::block(block, run, None)),
             verdict::Answer::Allow(_) => None,
         };
-        Settled { verdict, text }
+        Settled {
+            verdict,
+            text,
+            taken: draft.taken.clone(),
+        }
     }
 
     fn reply(&self, store: &mut Store, snapshot: &Snapshot, settled: Settled) -> Reply {
@@ -269,16 +284,6 @@ fn is_at_rest(snapshot: &Snapshot) -> bool {
     run.is_at_rest() && is_known && decide(snapshot).row == Row::Resting
 }
 
-fn policy_of(snapshot: &Snapshot) -> Policy {
-    let run = snapshot.run.known().and_then(Option::as_ref);
-    run.map(|run| run.policy.clone()).unwrap_or_default()
-}
-
-fn decide(snapshot: &Snapshot) -> Verdict {
-    let policy = policy_of(snapshot);
-    brake(judge(snapshot, &policy), snapshot, &policy)
-}
-
 fn record(snapshot: &Snapshot, settled: &Settled, kept: &Kept, event: &Event) -> Record {
     let verdict = &settled.verdict;
     let faults = snapshot.faults().into_iter();
@@ -300,6 +305,7 @@ fn record(snapshot: &Snapshot, settled: &Settled, kept: &Kept, event: &Event) ->
         cycle: verdict.run.as_ref().map_or(0, |run| run.counters.cycles),
         stop_hook_active: event.stop_hook_active,
         told: told.map(|text| Told { text }),
+        readings: settled.taken.iter().map(reading_time).collect(),
         faults: faults
             .chain(event.fault.clone())
             .chain(template_fault)
@@ -307,6 +313,15 @@ fn record(snapshot: &Snapshot, settled: &Settled, kept: &Kept, event: &Event) ->
         tasks: snapshot.known_epic().map(|epic| counts_json(epic.counts())),
         git: seen_of_git(snapshot),
         said: event.last_words.as_deref().map(tail).unwrap_or_default(),
+    }
+}
+
+fn reading_time(taken: &Taken) -> ReadingTime {
+    let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+    ReadingTime {
+        sensor: sensor_key(taken.sensor).to_owned(),
+        age_ms: millis(taken.at.elapsed()),
+        took_ms: millis(taken.took),
     }
 }
 

@@ -2,6 +2,8 @@
 //! Settings are those that lost nothing under 32 writers and kill -9: WAL, full sync (but for
 //! stops), a busy handler with short sleeps, no checkpoint on close.
 
+mod stops;
+
 use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,15 +15,15 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{Error, from_sqlite, is_corrupt};
 use super::place::StoreDir;
-use super::record::Record;
 use super::wire::{StoredBaseline, StoredRoster, StoredRun};
 use crate::edge::tracker::Memory;
 use crate::kernel::ledger::{Run, State};
 use crate::kernel::snapshot::Baseline;
+pub use stops::Stop;
 
 /// "bdlk": tells our database from any other `SQLite` file.
 const APPLICATION_ID: i64 = 0x6264_6c6b;
-const FORMAT: i64 = 5;
+const FORMAT: i64 = 6;
 /// How long another process may keep us waiting.
 const BUSY_SECONDS_MAX: u64 = 2;
 
@@ -55,7 +57,14 @@ CREATE TABLE stop (
     run TEXT NOT NULL REFERENCES run (id),
     number INTEGER NOT NULL,
     record TEXT NOT NULL,
+    -- What it was judged by; nothing where that was too much to keep.
+    evidence TEXT,
     PRIMARY KEY (run, number)
+) STRICT, WITHOUT ROWID;
+-- Large pieces of evidence, by a hash of them.
+CREATE TABLE part (
+    name TEXT PRIMARY KEY,
+    body TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER stop_is_final BEFORE UPDATE ON stop
     BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
@@ -286,16 +295,6 @@ impl Store {
         })
     }
 
-    /// The newest record of a run.
-    pub fn last_record(&mut self, run: &str) -> Result<Option<Record>, Error> {
-        let sql = "SELECT record FROM stop WHERE run = ?1 ORDER BY number DESC LIMIT 1";
-        let text: Option<String> = self.attempt(|connection| {
-            let found = connection.query_row(sql, [run], |row| row.get(0));
-            found.optional()
-        })?;
-        text.map(|text| read_record(run, &text)).transpose()
-    }
-
     /// The runs of which the person was not told something yet, the oldest first: those of one
     /// session, or of all.
     pub fn owed(&mut self, session: Option<&str>) -> Result<Vec<Kept>, Error> {
@@ -396,17 +395,6 @@ impl Store {
         let read =
             |text: String| serde_json::from_str::<StoredBaseline<'_>>(&text).map(Baseline::from);
         text.map(|text| read(text).map_err(bad)).transpose()
-    }
-
-    /// The records of a run's stops, the oldest first.
-    pub fn records(&mut self, run: &str) -> Result<Vec<Record>, Error> {
-        let texts: Vec<String> = self.attempt(|connection| {
-            let mut statement =
-                connection.prepare("SELECT record FROM stop WHERE run = ?1 ORDER BY number")?;
-            let rows = statement.query_map([run], |row| row.get(0))?;
-            rows.collect()
-        })?;
-        texts.iter().map(|text| read_record(run, text)).collect()
     }
 
     /// Everything that `change` does, or nothing of it: whatever error it ends with, nothing is
@@ -612,15 +600,6 @@ impl Writer<'_> {
         .map(drop)
     }
 
-    pub fn record(&self, run: &str, record: &Record) -> Result<(), Error> {
-        self.sql(self.transaction.execute(
-            "INSERT INTO stop (run, number, record)
-             SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM stop WHERE run = ?1",
-            (run, json(record)?),
-        ))
-        .map(drop)
-    }
-
     /// Takes the place of what was remembered of the tracker.
     pub fn remember(&self, site: &Site, memory: &Memory) -> Result<(), Error> {
         let key = (site.workspace.to_string_lossy(), &site.tracker);
@@ -720,13 +699,6 @@ impl Columns {
         run.roster = roster.map(StoredRoster::members).transpose()?;
         Ok(run)
     }
-}
-
-fn read_record(run: &str, text: &str) -> Result<Record, Error> {
-    serde_json::from_str(text).map_err(|error| Error::BadRun {
-        run: run.to_owned(),
-        what: error.to_string(),
-    })
 }
 
 fn json(value: &impl Serialize) -> Result<String, Error> {

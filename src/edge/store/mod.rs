@@ -7,7 +7,8 @@ mod place;
 mod record;
 mod wire;
 
-pub use database::{Kept, Site, Store, Unread, Writer};
+pub use database::{Kept, Site, Stop, Store, Unread, Writer};
 pub use error::Error;
 pub use place::{StoreDir, store_dir_at};
-pub use record::{RECORD_VERSION, Record, Told};
+pub use record::{RECORD_VERSION, ReadingTime, Record, Told};
+pub use wire::{Evidence, sensor_key};

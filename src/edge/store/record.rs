@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-pub const RECORD_VERSION: u32 = 1;
+pub const RECORD_VERSION: u32 = 2;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Record {
@@ -23,6 +23,9 @@ pub struct Record {
     /// What the person was shown, if anything.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub told: Option<Told>,
+    /// What was read, in the order in which it was answered.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub readings: Vec<ReadingTime>,
     /// Sensors that failed, and other trouble on the way to the answer.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub faults: Vec<String>,
@@ -33,6 +36,14 @@ pub struct Record {
     /// The end of the agent's last message.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub said: String,
+}
+
+/// When a sensor answered, seen from the verdict.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReadingTime {
+    pub sensor: String,
+    pub age_ms: u64,
+    pub took_ms: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,6 +1,8 @@
 //! A run as it is kept: one JSON document with a version, checked when it is read. Adding a field
 //! raises the database's format, so that an older program never writes a newer run back without it.
 
+mod evidence;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -15,8 +17,9 @@ use crate::kernel::policy::{Exits, OnUserPrompt, Policy, WhenUnknown};
 use crate::kernel::snapshot::Baseline;
 use crate::kernel::task::TaskId;
 use crate::kernel::verdict::Row;
+pub use evidence::{Evidence, Part, sensor_key};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "JSON has no better word for yes and no"
@@ -52,7 +55,7 @@ pub struct StoredRun {
     tell_is_owed: bool,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "JSON has no better word for yes and no"
@@ -71,7 +74,7 @@ struct StoredPolicy {
     completion_promises: Vec<String>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct StoredCounters {
     stops: u32,
     cycles: u32,
@@ -129,14 +132,14 @@ impl<'a> StoredRoster<'a> {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct StoredStreak {
     row: u8,
     only_new_files: bool,
     length: u32,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct StoredPrompt {
     id: Option<String>,
     kind: String,
