@@ -138,7 +138,7 @@ pub fn preview(epic: &str, dir: &Path, sources: &Sources, now: Moment) -> Result
     let id = plain_id(epic)?;
     let ground = Ground::of(dir, sources)?;
     let tasks = Tasks::of(Ok(ground.tracker.clone()), None);
-    let list = tasks.list(Instant::now() + survey::SENSOR_TIME_MAX);
+    let list = tasks.list(now, Instant::now() + survey::SENSOR_TIME_MAX);
     epic_of(&id, list, &ground, now)?;
     Ok(ground.prompt(&id))
 }
@@ -162,7 +162,7 @@ impl Gathered {
         let ground = Ground::of(&wish.dir, &wish.sources)?;
         let git = ground.git();
         let tasks = Tasks::of(Ok(ground.tracker.clone()), None);
-        let (list, state) = read_both(&tasks, &git);
+        let (list, state) = read_both(&tasks, &git, wish.now);
         let epic = match epic_of(&id, list, &ground, wish.now) {
             // The agent is there already, and the decision weighs the failure.
             Err(Error::Tracker { .. }) if wish.how == How::AtStop && ground.has_tracker => None,
@@ -383,13 +383,13 @@ fn refusal(refused: Refused, wish: &Wish, holdings: &Holdings<'_>) -> Error {
 type Listed = Result<List, Fault>;
 
 /// Tracker and git, side by side.
-fn read_both(tasks: &Tasks, git: &Git) -> (Listed, Result<GitState, String>) {
+fn read_both(tasks: &Tasks, git: &Git, now: Moment) -> (Listed, Result<GitState, String>) {
     thread::scope(|scope| {
         let git = scope.spawn(|| {
             let state = git.read(survey::SENSOR_TIME_MAX);
             state.map_err(|error| survey::fault(Sensor::Git, &error).what)
         });
-        let list = tasks.list(Instant::now() + survey::SENSOR_TIME_MAX);
+        let list = tasks.list(now, Instant::now() + survey::SENSOR_TIME_MAX);
         let died = |_| Err("failed while reading".to_owned());
         (list, git.join().unwrap_or_else(died))
     })

@@ -3,6 +3,7 @@
 
 mod input;
 mod owner;
+mod record;
 mod session;
 mod stop;
 mod user_prompt;

@@ -46,10 +46,15 @@ impl Tasks {
         Epic::of(&tasks, id.as_str(), now)
     }
 
+    /// When what is remembered was read.
+    pub fn remembered_at(&self) -> Option<Moment> {
+        self.last.as_ref()?.read_at
+    }
+
     /// The epic as the tracker has it now, asked a second time if there is time for it.
     pub fn read(&self, id: &TaskId, now: Moment, deadline: Instant) -> Result<Epic, Fault> {
         let ask = || {
-            let list = self.list(deadline)?;
+            let list = self.list(now, deadline)?;
             Epic::of(&list.tasks, id.as_str(), now).ok_or_else(|| not_found(id))
         };
         ask().or_else(|fault| {
@@ -68,20 +73,19 @@ impl Tasks {
         ready.map_err(|error| told(Sensor::OwnReady, &error))
     }
 
-    /// What was read afresh, if it is anything new.
+    /// What was read afresh.
     pub fn news(&self) -> Option<&Memory> {
-        let next = self.next.get()?;
-        (self.last.as_ref() != Some(next)).then_some(next)
+        self.next.get()
     }
 
     /// Every task of the tracker, read afresh and put by for the next stop.
-    pub fn list(&self, deadline: Instant) -> Result<List, Fault> {
+    pub fn list(&self, now: Moment, deadline: Instant) -> Result<List, Fault> {
         let tracker = self.tracker()?;
         let list = tracker.tasks(self.patience(tracker, deadline));
         let list = list.map_err(|error| told(Sensor::Tasks, &error))?;
         if tracker.is_slow() {
             // Only a second reading of the same stop finds one there, and it is as good.
-            let _ = self.next.set(Memory::of(&list, tracker.program()));
+            let _ = self.next.set(Memory::of(&list, tracker.program(), now));
         }
         Ok(list)
     }

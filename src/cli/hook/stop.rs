@@ -5,17 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::owner::{Owned, owned_run};
+use super::record::record;
 use super::{Reply, told};
 use crate::cli::ambient::{now, sources};
-use crate::cli::status::counts_json;
 use crate::edge::agent::{Ambient, Answer, Event};
-use crate::edge::store::{
-    Error, Kept, RECORD_VERSION, ReadingTime, Record, Site, Store, Told, Writer, sensor_key,
-};
+use crate::edge::store::{Error, Kept, Site, Store, Writer};
 use crate::ground;
 use crate::kernel::ledger::{Run, State};
 use crate::kernel::policy::Policy;
-use crate::kernel::snapshot::{Baseline, Fault, Git as GitState, Reading, Sensor, Snapshot};
+use crate::kernel::snapshot::{Baseline, Fault, Reading, Sensor, Snapshot};
 use crate::kernel::verdict::{self, Row, Verdict};
 use crate::kernel::{decide, wanted};
 use crate::render::{self, Reader, Rendered};
@@ -121,18 +119,18 @@ fn baseline(store: &mut Store, run: &Run) -> Reading<Baseline> {
 }
 
 /// One stop of a run that is known.
-struct Case<'a> {
-    edges: Arc<Edges>,
-    kept: &'a Kept,
-    event: &'a Event,
+pub struct Case<'a> {
+    pub edges: Arc<Edges>,
+    pub kept: &'a Kept,
+    pub event: &'a Event,
     deadline: Instant,
 }
 
 /// A verdict, what a held agent reads, and when the facts were read.
-struct Settled {
-    verdict: Verdict,
-    text: Option<Rendered>,
-    taken: Vec<Taken>,
+pub struct Settled {
+    pub verdict: Verdict,
+    pub text: Option<Rendered>,
+    pub taken: Vec<Taken>,
 }
 
 /// What became of an attempt to decide and record under the lock.
@@ -203,7 +201,7 @@ impl Case<'_> {
         }
         if let Some(run) = &settled.verdict.run {
             writer.save(run)?;
-            let record = record(snapshot, &settled, self.kept, self.event);
+            let record = record(snapshot, &settled, self);
             writer.record(&run.id, &record, snapshot)?;
         }
         Ok(Attempt::Done(Box::new(settled)))
@@ -282,76 +280,6 @@ fn is_at_rest(snapshot: &Snapshot) -> bool {
     let mut scheduled = snapshot.stop.scheduled.iter();
     let is_known = scheduled.all(|words| run.scheduled.contains(words));
     run.is_at_rest() && is_known && decide(snapshot).row == Row::Resting
-}
-
-fn record(snapshot: &Snapshot, settled: &Settled, kept: &Kept, event: &Event) -> Record {
-    let verdict = &settled.verdict;
-    let faults = snapshot.faults().into_iter();
-    let faults = faults.map(|fault| format!("{}: {}", fault.sensor.name(), fault.what));
-    let template_fault = settled.text.as_ref().and_then(|text| text.fault.clone());
-    let (answer, told) = match &verdict.answer {
-        verdict::Answer::Allow(allow) => ("allow", render::allow(allow, verdict.run.as_ref())),
-        verdict::Answer::Block(_) => ("block", None),
-    };
-    Record {
-        version: RECORD_VERSION,
-        at_ms: snapshot.now.0,
-        session: kept.run.session.clone(),
-        prompt: snapshot.stop.prompt.clone(),
-        row: verdict.row as u8,
-        brake: verdict.brake.map(|brake| brake.name().to_owned()),
-        answer: answer.to_owned(),
-        reason: verdict.answer.name().to_owned(),
-        cycle: verdict.run.as_ref().map_or(0, |run| run.counters.cycles),
-        stop_hook_active: event.stop_hook_active,
-        told: told.map(|text| Told { text }),
-        readings: settled.taken.iter().map(reading_time).collect(),
-        faults: faults
-            .chain(event.fault.clone())
-            .chain(template_fault)
-            .collect(),
-        tasks: snapshot.known_epic().map(|epic| counts_json(epic.counts())),
-        git: seen_of_git(snapshot),
-        said: event.last_words.as_deref().map(tail).unwrap_or_default(),
-    }
-}
-
-fn reading_time(taken: &Taken) -> ReadingTime {
-    let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
-    ReadingTime {
-        sensor: sensor_key(taken.sensor).to_owned(),
-        age_ms: millis(taken.at.elapsed()),
-        took_ms: millis(taken.took),
-    }
-}
-
-fn seen_of_git(snapshot: &Snapshot) -> Option<serde_json::Value> {
-    match &snapshot.glance {
-        Some(glance) if snapshot.rests_on_glance() => Some(serde_json::json!({
-            "head": glance.head, "changes": glance.changes.len(), "glance": true,
-        })),
-        Some(_) | None => snapshot.git.known().map(git_summary),
-    }
-}
-
-fn git_summary(git: &GitState) -> serde_json::Value {
-    match git {
-        GitState::NoRepository => serde_json::json!("no repository"),
-        GitState::NoWorkTree => serde_json::json!("no work tree"),
-        GitState::Tree(tree) => serde_json::json!({
-            "head": tree.head, "branch": tree.branch, "unfinished": tree.unfinished,
-            "changes": tree.changes.len(), "approximate": tree.is_approximate,
-        }),
-    }
-}
-
-/// The end of what was said; no more of it is kept.
-fn tail(text: &str) -> String {
-    let mut start = text.len().saturating_sub(Record::SAID_BYTES_MAX);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    text[start..].to_owned()
 }
 
 /// The verdict in words. `before` is the run as the stop found it.

@@ -18,6 +18,7 @@ use super::place::StoreDir;
 use super::wire::{StoredBaseline, StoredRoster, StoredRun};
 use crate::edge::tracker::Memory;
 use crate::kernel::ledger::{Run, State};
+use crate::kernel::moment::Moment;
 use crate::kernel::snapshot::Baseline;
 pub use stops::Stop;
 
@@ -77,6 +78,7 @@ CREATE TABLE memory (
     program TEXT,
     token TEXT,
     tasks TEXT NOT NULL,
+    read_at INTEGER,
     PRIMARY KEY (workspace, tracker)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE launch (
@@ -331,7 +333,8 @@ impl Store {
 
     /// What is remembered of the tracker of a run's site.
     pub fn memory(&mut self, site: &Site) -> Result<Option<Memory>, Error> {
-        let sql = "SELECT program, token, tasks FROM memory WHERE workspace = ?1 AND tracker = ?2";
+        let sql = "SELECT program, token, tasks, read_at FROM memory
+                   WHERE workspace = ?1 AND tracker = ?2";
         let workspace = site.workspace.to_string_lossy();
         self.attempt(|connection| {
             let read = |row: &Row<'_>| {
@@ -339,6 +342,7 @@ impl Store {
                     program: row.get(0)?,
                     token: row.get(1)?,
                     tasks: row.get(2)?,
+                    read_at: row.get::<_, Option<i64>>(3)?.map(Moment),
                 })
             };
             let found = connection.query_row(sql, [&workspace, site.tracker.as_str()], read);
@@ -603,9 +607,12 @@ impl Writer<'_> {
     /// Takes the place of what was remembered of the tracker.
     pub fn remember(&self, site: &Site, memory: &Memory) -> Result<(), Error> {
         let key = (site.workspace.to_string_lossy(), &site.tracker);
-        let sql = "INSERT OR REPLACE INTO memory (workspace, tracker, program, token, tasks)
-                   VALUES (?1, ?2, ?3, ?4, ?5)";
-        let values = (key.0, key.1, &memory.program, &memory.token, &memory.tasks);
+        let sql = "INSERT OR REPLACE INTO memory
+                   (workspace, tracker, program, token, tasks, read_at)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let read_at = memory.read_at.map(|at| at.0);
+        let known = (&memory.program, &memory.token, &memory.tasks);
+        let values = (key.0, key.1, known.0, known.1, known.2, read_at);
         self.sql(self.transaction.execute(sql, values)).map(drop)
     }
 

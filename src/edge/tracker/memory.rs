@@ -4,6 +4,7 @@
 
 use super::row;
 use super::{List, Token};
+use crate::kernel::moment::Moment;
 use crate::kernel::task::Task;
 
 /// What is known of a tracker from its last answer.
@@ -15,13 +16,17 @@ pub struct Memory {
     pub token: Option<String>,
     /// One row a line; empty where there is no token.
     pub tasks: String,
+    /// When they were asked for.
+    pub read_at: Option<Moment>,
 }
 
 impl Memory {
-    pub fn of(list: &List, program: Option<String>) -> Memory {
+    pub fn of(list: &List, program: Option<String>, now: Moment) -> Memory {
+        let read_at = Some(now);
         let Some(token) = &list.token else {
             return Memory {
                 program,
+                read_at,
                 ..Memory::default()
             };
         };
@@ -29,6 +34,7 @@ impl Memory {
             program,
             token: Some(token.as_str().to_owned()),
             tasks: row::written(&list.tasks),
+            read_at,
         }
     }
 
@@ -46,7 +52,6 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::moment::Moment;
     use crate::kernel::task::{Claim, Edge, EdgeKind, Kind, Status};
 
     fn list(tasks: Vec<Task>, token: Option<&str>) -> List {
@@ -107,7 +112,7 @@ mod tests {
 
     #[test]
     fn what_is_put_by_comes_back_as_it_was() {
-        let memory = Memory::of(&list(tasks(), Some("a")), Some("bd".into()));
+        let memory = Memory::of(&list(tasks(), Some("a")), Some("bd".into()), Moment(7));
         assert_eq!(memory.tasks_under(&Token::new("a")), Some(tasks()));
         assert_eq!(memory.program.as_deref(), Some("bd"));
     }
@@ -122,22 +127,22 @@ mod tests {
             }],
             ..Task::open("t-1")
         };
-        let memory = Memory::of(&list(vec![loose], Some("a")), None);
+        let memory = Memory::of(&list(vec![loose], Some("a")), None, Moment(7));
         assert!(!memory.tasks.contains("secret") && !memory.tasks.contains("t-9"));
     }
 
     #[test]
     fn nothing_is_remembered_under_another_token_or_none() {
-        let memory = Memory::of(&list(tasks(), Some("a")), None);
+        let memory = Memory::of(&list(tasks(), Some("a")), None, Moment(7));
         assert_eq!(memory.tasks_under(&Token::new("b")), None);
-        let memory = Memory::of(&list(tasks(), None), None);
+        let memory = Memory::of(&list(tasks(), None), None, Moment(7));
         assert_eq!(memory.tasks_under(&Token::new("")), None);
         assert_eq!(memory.tasks, "");
     }
 
     #[test]
     fn a_memory_that_cannot_be_read_is_none() {
-        let mut memory = Memory::of(&list(tasks(), Some("a")), None);
+        let mut memory = Memory::of(&list(tasks(), Some("a")), None, Moment(7));
         memory.tasks.push_str("{\"id\":");
         assert_eq!(memory.tasks_under(&Token::new("a")), None);
     }
