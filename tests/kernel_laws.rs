@@ -9,6 +9,7 @@ use beadlock::kernel::judge::fingerprint;
 use beadlock::kernel::ledger::{
     Asked, By, Fingerprint, Outcome, PromptKind, Run, State, Territory,
 };
+use beadlock::kernel::otherwise::Difference;
 use beadlock::kernel::policy::{Exits, OnUserPrompt, Policy, WhenUnknown};
 use beadlock::kernel::signal::{Escalation, Words};
 use beadlock::kernel::snapshot::{
@@ -16,7 +17,7 @@ use beadlock::kernel::snapshot::{
 };
 use beadlock::kernel::task::{Claim, Edge, EdgeKind, Epic, Kind, Status, Task, TaskId};
 use beadlock::kernel::verdict::{Allow, Answer, Block, Need, Row, Verdict};
-use beadlock::kernel::{brake, judge, wanted};
+use beadlock::kernel::{brake, decide, judge, otherwise, wanted};
 use facts::{ACTOR, MINUTE, NOW, changed, new_file, run, stop_of};
 use proptest::collection::vec;
 use proptest::option::of;
@@ -64,6 +65,35 @@ proptest! {
                 Answer::Allow(_) => break,
             }
             prop_assert!(blocks <= policy.no_progress_cycles);
+            run = verdict.run.expect("a run");
+        }
+    }
+
+    #[test]
+    fn what_had_turned_the_verdict_around_is_found_by_deciding_again(policy in policies(), facts in readings()) {
+        let mut run = run(&policy);
+        for _ in 0..4 {
+            let snapshot = facts.seen_by(run);
+            let verdict = decide(&snapshot);
+            let is_block = matches!(verdict.answer, Answer::Block(_));
+            let found = otherwise(&snapshot);
+            for other in &found {
+                prop_assert_eq!(matches!(other.verdict.answer, Answer::Block(_)), !is_block);
+            }
+            if is_block {
+                let again = found.iter().find_map(|other| match other.differences[..] {
+                    [Difference::Again(times)] => Some(times),
+                    _ => None,
+                });
+                let again = again.expect("every turn ends");
+                let mut same = snapshot.clone();
+                for _ in 0..again {
+                    let verdict = decide(&same);
+                    prop_assert!(matches!(verdict.answer, Answer::Block(_)));
+                    same.run = Reading::Known(verdict.run);
+                }
+                prop_assert!(matches!(decide(&same).answer, Answer::Allow(_)));
+            }
             run = verdict.run.expect("a run");
         }
     }

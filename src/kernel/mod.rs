@@ -4,6 +4,7 @@ pub mod brake;
 pub mod judge;
 pub mod ledger;
 pub mod moment;
+pub mod otherwise;
 pub mod ownership;
 pub mod policy;
 mod prose;
@@ -15,4 +16,5 @@ mod wanted;
 
 pub use brake::{brake, decide};
 pub use judge::judge;
+pub use otherwise::otherwise;
 pub use wanted::wanted;
