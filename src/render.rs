@@ -2,6 +2,8 @@
 //! reason; to people in plain sentences. A template of the project's that does not work is
 //! replaced by the built-in one, and said to be.
 
+pub mod reasons;
+
 use std::fs;
 use std::io::Read;
 use std::mem;

@@ -1,14 +1,18 @@
 //! The command line: one file per subcommand, dispatched here.
 
 mod ambient;
+mod chosen;
 mod exit;
 mod hook;
+mod log;
 mod prompt;
+mod replay;
 mod report;
 mod runs;
 mod start;
 mod status;
 mod task;
+mod why;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -30,6 +34,9 @@ struct Cli {
 enum Command {
     Start(start::Args),
     Status(status::Args),
+    Why(why::Args),
+    Log(log::Args),
+    Replay(replay::Args),
     Pause(runs::PauseArgs),
     Resume(runs::ResumeArgs),
     Abort(runs::AbortArgs),
@@ -64,6 +71,9 @@ fn dispatch(command: &Command) -> anyhow::Result<Exit> {
     match command {
         Command::Start(args) => start::run(args),
         Command::Status(args) => status::run(args),
+        Command::Why(args) => why::run(args),
+        Command::Log(args) => log::run(args),
+        Command::Replay(args) => replay::run(args),
         Command::Pause(args) => runs::pause(args),
         Command::Resume(args) => runs::resume(args),
         Command::Abort(args) => runs::abort(args),

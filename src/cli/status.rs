@@ -13,7 +13,7 @@ use crate::ground;
 use crate::kernel::ledger::{Outcome, Run, State};
 use crate::kernel::moment::Moment;
 use crate::kernel::task::{Counts, Epic};
-use crate::render::{command, counted, moved};
+use crate::render::{command, counted, moved, reasons};
 use crate::survey;
 
 /// Show where the run stands
@@ -185,7 +185,7 @@ impl<'a> View<'a> {
                 run.counters.cycles, run.policy.max_cycles
             ),
             match &self.epic {
-                Ok(epic) => format!("tasks    {}", counts_text(epic.counts())),
+                Ok(epic) => format!("tasks    {}", reasons::counts(epic)),
                 Err(what) => format!("tasks    unknown: {}", inline(what)),
             },
             format!("tracker  {} ({})", self.tracker, inline(&self.told_by)),
@@ -247,19 +247,8 @@ pub fn counts_json(counts: Counts) -> Value {
     })
 }
 
-fn counts_text(counts: Counts) -> String {
-    format!(
-        "{} of {} closed; {} ready, {} in progress, {} blocked, {} deferred",
-        counts.closed,
-        counts.total,
-        counts.ready,
-        counts.in_progress,
-        counts.blocked,
-        counts.deferred
-    )
-}
-
-fn age(millis: i64) -> String {
+/// A span of time, as people say it.
+pub fn age(millis: i64) -> String {
     let seconds = millis / 1000;
     match seconds {
         0..=119 => format!("{seconds} s"),

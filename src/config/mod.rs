@@ -6,4 +6,4 @@ mod resolve;
 
 pub use file::{StopHook, TrackerChoice};
 pub use parse::Error;
-pub use resolve::{Config, Sources, is_enabled};
+pub use resolve::{Config, Sources, is_enabled, with_settings};

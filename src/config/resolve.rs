@@ -49,7 +49,7 @@ impl Sources {
         let stop_hook = self.flags()?.over(self.environment()?.over(files));
         Ok(Config {
             is_enabled: stop_hook.enabled.unwrap_or(true),
-            policy: policy(&stop_hook),
+            policy: policy(&stop_hook, Policy::default()),
             tracker: tracker.unwrap_or(TrackerChoice::Auto),
             prompts: prompts.unwrap_or_else(|| PathBuf::from(PROMPTS_DEFAULT)),
         })
@@ -129,8 +129,16 @@ pub fn is_enabled(sources: &Sources) -> Result<bool, Error> {
     Ok(true)
 }
 
-fn policy(layer: &StopHook) -> Policy {
-    let default = Policy::default();
+/// A run's own policy with some settings changed, each as `key=value`.
+pub fn with_settings(policy: Policy, settings: &[String]) -> Result<Policy, Error> {
+    let sources = Sources {
+        flags: settings.to_vec(),
+        ..Sources::default()
+    };
+    Ok(self::policy(&sources.flags()?, policy))
+}
+
+fn policy(layer: &StopHook, default: Policy) -> Policy {
     let exits = match &layer.allow_exit_on {
         None => default.exits,
         Some(ExitsOn(listed)) => Exits {

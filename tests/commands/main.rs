@@ -8,6 +8,7 @@ mod bd;
 mod commands;
 mod config;
 mod decision;
+mod looking_back;
 mod ownership;
 mod prompts;
 mod scene;

@@ -195,7 +195,11 @@ impl Scene {
             // The way to the binary may be closed to others, and the way here is.
             fs::set_permissions(base, fs::Permissions::from_mode(0o755)).unwrap();
             let program = base.join("beadlock");
-            fs::copy(env!("CARGO_BIN_EXE_beadlock"), &program).unwrap();
+            // By a process of its own: while we have the copy open for writing, a child that another
+            // test starts just now inherits it, and nobody can run it.
+            let mut copy = self.command("cp", base);
+            let copied = copy.arg(env!("CARGO_BIN_EXE_beadlock")).arg(&program);
+            assert!(copied.status().unwrap().success());
             let mut command = self.command(program.to_str().unwrap(), &self.root);
             command.args(["hook", "stop", "--agent", "claude"]);
             command.uid(NOBODY).gid(NOBODY);
@@ -559,7 +563,11 @@ impl Scene {
         let is_this = |stop: &beadlock::edge::store::Stop| {
             (stop.record.at_ms, &stop.record.session) == (record.at_ms, &record.session)
         };
-        let Some(evidence) = stops.filter(is_this).last().unwrap().evidence else {
+        let stop = stops.filter(is_this).last().unwrap();
+        if let Some(folder) = std::env::var_os("BEADLOCK_TEST_RECORDS") {
+            self.keep_for_the_corpus(Path::new(&folder), &stop);
+        }
+        let Some(evidence) = stop.evidence else {
             return;
         };
         let verdict = decide(&evidence.snapshot().unwrap());
@@ -568,5 +576,31 @@ impl Scene {
             (verdict.row as u8, brake, verdict.answer.name()),
             (record.row, record.brake.clone(), record.reason.as_str())
         );
+    }
+
+    /// Puts a recorded stop where `tests/fixtures/records` comes from, the first of its kind.
+    fn keep_for_the_corpus(&self, folder: &Path, stop: &beadlock::edge::store::Stop) {
+        let record = &stop.record;
+        let brake = record
+            .brake
+            .as_deref()
+            .map_or(String::new(), |it| format!("-{it}"));
+        let name = format!(
+            "{:02}{brake}-{}-{}.json",
+            record.row, record.answer, record.reason
+        );
+        let number = stop.number.to_string();
+        let shown = self
+            .beadlock(&[
+                "why",
+                &number,
+                &format!("--run={}", record.session),
+                "--json",
+            ])
+            .done();
+        let path = folder.join(name);
+        if shown.status == 0 && !path.exists() {
+            fs::write(path, shown.stdout).unwrap();
+        }
     }
 }

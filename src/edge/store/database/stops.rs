@@ -47,6 +47,12 @@ impl Store {
         texts.iter().map(|text| read_record(run, text)).collect()
     }
 
+    /// How many stops of a run were recorded.
+    pub fn stops(&mut self, run: &str) -> Result<u32, Error> {
+        let sql = "SELECT coalesce(max(number), 0) FROM stop WHERE run = ?1";
+        self.attempt(|connection| connection.query_row(sql, [run], |row| row.get(0)))
+    }
+
     /// A stop of a run by its number, with all that it stood on.
     pub fn stop(&mut self, run: &str, number: u32) -> Result<Option<Stop>, Error> {
         let sql = "SELECT record, evidence FROM stop WHERE run = ?1 AND number = ?2";
