@@ -28,6 +28,12 @@ fn run_in(session: &str, state: State, minutes: i64) -> Run {
     run
 }
 
+fn paused(by: By) -> Run {
+    let mut run = run_in(THEIRS, State::Active, 1);
+    run.pause(by, NOW);
+    run
+}
+
 /// Another session's run, and whether a person may have it without force.
 fn elsewhere() -> Vec<(Option<Run>, bool)> {
     let at = |state, minutes| Some(run_in(THEIRS, state, minutes));
@@ -38,7 +44,8 @@ fn elsewhere() -> Vec<(Option<Run>, bool)> {
         (at(State::Active, 121), true),
         (at(State::Waiting, 1), true),
         (at(State::Stale, 1), true),
-        (at(State::Paused, 1), true),
+        (Some(paused(By::Agent)), true),
+        (Some(paused(By::Person)), true),
     ]
 }
 
@@ -74,7 +81,11 @@ fn expected(case: &Case<'_>) -> Result<Disposition, Refused> {
         return Err(Refused::SecondEpic);
     }
     // `--epic` arms only if this session never had such a run and nobody else has an active one.
-    if asker.how == How::AtStop && (case.had_it || is_active) {
+    // What a person paused is nobody's to take by the way.
+    let is_paused = case
+        .elsewhere
+        .is_some_and(|run| run.outcome == Some(Outcome::Paused));
+    if asker.how == How::AtStop && (case.had_it || is_active || is_paused) {
         return Err(Refused::NotThisSession);
     }
     if case.elsewhere.is_none() {
@@ -144,7 +155,7 @@ fn every_wish_is_settled_as_the_contract_says() {
             }
         }
     }
-    assert_eq!(cases, 2016);
+    assert_eq!(cases, 2304);
 }
 
 #[test]
@@ -160,9 +171,13 @@ fn a_person_moves_any_run_and_an_agent_none() {
                     how: How::ByHand,
                     replace: false,
                 };
-                // Moving it to where it is moves nothing.
-                assert_eq!(may_adopt(&run, &asker(THEIRS), None), Ok(()));
-                assert_eq!(may_adopt(&run, &asker(THEIRS), Some(&run)), Ok(()));
+                // Moving it to where it is moves nothing, but it wakes the run.
+                let woken = match by {
+                    By::Agent => Err(Refused::NotAnAgents),
+                    By::Person => Ok(()),
+                };
+                assert_eq!(may_adopt(&run, &asker(THEIRS), None), woken);
+                assert_eq!(may_adopt(&run, &asker(THEIRS), Some(&run)), woken);
                 let expected = match (inside, by) {
                     (Some(THEIRS), _) => Err(Refused::GivenAway),
                     (_, By::Agent) => Err(Refused::NotAnAgents),
@@ -250,6 +265,28 @@ fn an_agent_does_not_undo_what_a_person_paused() {
         assert_eq!(run.given_up.len(), usize::from(by == By::Person));
         assert_eq!(run.told.is_owed, was_owed && by == By::Agent);
     }
+}
+
+#[test]
+fn an_agent_that_pauses_what_a_person_paused_changes_nothing() {
+    let mut run = run_in(OURS, State::Active, 1);
+    run.pause(By::Person, NOW);
+    let before = run.clone();
+    run.pause(By::Agent, NOW.plus_millis(MINUTE));
+    assert_eq!(run, before);
+    assert_eq!(run.resume(By::Agent, NOW), Err(Refused::PausedByPerson));
+}
+
+/// Counters in a row are limits, and no agent starts its own anew.
+#[test]
+fn an_agent_that_resumes_a_run_that_goes_on_changes_nothing() {
+    let mut run = run_in(OURS, State::Active, 1);
+    run.counters.blocks_idle = 4;
+    let before = run.clone();
+    assert_eq!(run.resume(By::Agent, NOW), Ok(()));
+    assert_eq!(run, before);
+    assert_eq!(run.resume(By::Person, NOW), Ok(()));
+    assert_eq!(run.counters.blocks_idle, 0);
 }
 
 #[test]

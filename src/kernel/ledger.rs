@@ -149,6 +149,10 @@ impl Run {
         self.state == State::Ended
     }
 
+    pub fn is_paused_by_person(&self) -> bool {
+        self.state == State::Paused && self.outcome == Some(Outcome::Paused)
+    }
+
     /// Whether any hook of the session has fired for this run.
     pub fn is_called(&self) -> bool {
         self.counters.stops > 0 || self.turn.prompt.is_some()
@@ -180,13 +184,16 @@ impl Run {
     /// Somebody holds the run again from outside of its session. An agent may not undo what a
     /// person stopped.
     pub fn resume(&mut self, by: By, now: Moment) -> Result<(), Refused> {
-        if by == By::Agent && self.outcome == Some(Outcome::Paused) {
-            return Err(Refused::PausedByPerson);
-        }
-        self.wake(now);
-        if by == By::Person {
-            self.accept_scope();
-            self.note_told();
+        match by {
+            By::Agent if self.is_paused_by_person() => return Err(Refused::PausedByPerson),
+            // No agent starts anew what is counted against it in a row.
+            By::Agent if self.state == State::Active => {}
+            By::Agent => self.wake(now),
+            By::Person => {
+                self.wake(now);
+                self.accept_scope();
+                self.note_told();
+            }
         }
         Ok(())
     }
@@ -299,7 +306,7 @@ impl Run {
     }
 
     pub fn pause(&mut self, by: By, now: Moment) {
-        if self.is_over() {
+        if self.is_over() || (by == By::Agent && self.is_paused_by_person()) {
             return;
         }
         self.state = State::Paused;

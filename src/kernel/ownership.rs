@@ -88,7 +88,9 @@ pub fn settle(
         (Some(Own::OfThisEpic(_)), _, _) => Ok(Disposition::Wake),
         (Some(Own::OfAnother(_)), _, _) if !asker.replace => Err(Refused::SecondEpic),
         (_, _, How::AtStop) if holdings.had_it => Err(Refused::NotThisSession),
-        (_, Some(run), How::AtStop) if is_active(run) => Err(Refused::NotThisSession),
+        (_, Some(run), How::AtStop) if is_active(run) || run.is_paused_by_person() => {
+            Err(Refused::NotThisSession)
+        }
         // Otherwise no limit would be one: the next run starts counting from nothing.
         (_, None, _) if asker.by == By::Agent && holdings.had_it => Err(Refused::Again),
         (_, None, _) => Ok(Disposition::New),
@@ -107,6 +109,9 @@ pub fn settle(
 pub fn may_adopt(run: &Run, asker: &Asker<'_>, own: Option<&Run>) -> Result<(), Refused> {
     if run.session != asker.session {
         may_leave(run, asker.inside, asker.by)?;
+    } else if asker.by == By::Agent {
+        // It would move nothing, but start what was counted in a row anew.
+        return Err(Refused::NotAnAgents);
     }
     match own {
         Some(own) if own.id != run.id && !own.is_over() => Err(Refused::HasOne),

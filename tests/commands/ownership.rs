@@ -158,6 +158,39 @@ fn a_live_run_is_not_taken_but_can_be_adopted() {
 }
 
 #[test]
+fn no_agent_undoes_a_persons_pause() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    assert_eq!(scene.beadlock(&["pause"]).done().status, 0);
+    let agent = |args: &[&str]| {
+        let call = scene.beadlock(args).env("CLAUDE_CODE_SESSION_ID", SESSION);
+        call.done()
+    };
+    agent(&["resume"]).fails(1, "a person paused this run");
+    agent(&["adopt"]).fails(1, "an agent cannot take the run");
+    assert_eq!(agent(&["pause"]).status, 0);
+    agent(&["resume"]).fails(1, "a person paused this run");
+    scene.stop().allows_untraced("resting");
+    // Nor does another session's hook line.
+    let other = scene.stop().session("other").arg("--epic").arg(EPIC);
+    other.allows_untraced("idle");
+    scene.stop().allows_untraced("resting");
+    assert_eq!(scene.run().outcome, Some(Outcome::Paused));
+}
+
+#[test]
+fn a_session_whose_run_moved_on_and_ended_there_is_not_armed_again() {
+    let scene = Scene::with_tasks(1);
+    scene.stop().arg("--epic").arg(EPIC).blocks("open_work");
+    let adopt = ["adopt", EPIC, "--session", "heir"];
+    assert_eq!(scene.beadlock(&adopt).done().status, 0);
+    assert_eq!(scene.beadlock(&["abort"]).done().status, 0);
+    scene.stop().arg("--epic").arg(EPIC).allows_untraced("idle");
+    let heir = scene.stop().session("heir").arg("--epic").arg(EPIC);
+    heir.allows_untraced("idle");
+}
+
+#[test]
 fn a_run_that_waits_is_taken_over_by_the_next_session() {
     let scene = Scene::with_tasks(1);
     scene.start(SESSION);

@@ -24,7 +24,7 @@ pub use stops::Stop;
 
 /// "bdlk": tells our database from any other `SQLite` file.
 const APPLICATION_ID: i64 = 0x6264_6c6b;
-const FORMAT: i64 = 6;
+const FORMAT: i64 = 7;
 /// How long another process may keep us waiting.
 const BUSY_SECONDS_MAX: u64 = 2;
 
@@ -45,6 +45,14 @@ CREATE TABLE run (
 ) STRICT;
 CREATE UNIQUE INDEX run_of_session ON run (session) WHERE is_over = 0;
 CREATE UNIQUE INDEX run_of_epic ON run (workspace, epic) WHERE is_over = 0;
+-- Who had a run before it moved to another session.
+CREATE TABLE former (
+    session TEXT NOT NULL,
+    epic TEXT NOT NULL,
+    PRIMARY KEY (session, epic)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER run_moves AFTER UPDATE OF session ON run WHEN old.session <> new.session
+    BEGIN INSERT OR IGNORE INTO former VALUES (old.session, old.epic); END;
 -- Large and seldom changed, so not in the row that every stop writes.
 CREATE TABLE roster (
     run TEXT PRIMARY KEY REFERENCES run (id),
@@ -530,10 +538,11 @@ impl Writer<'_> {
         self.sql(self.transaction.execute(sql, [run])).map(drop)
     }
 
-    /// Whether the session ever had a run of the epic.
+    /// Whether the session ever had a run of the epic, be it one that has moved on since.
     pub fn ever_ran(&self, session: &str, epic: &str) -> Result<bool, Error> {
         self.sql(self.transaction.query_row(
-            "SELECT EXISTS (SELECT 1 FROM run WHERE session = ?1 AND epic = ?2)",
+            "SELECT EXISTS (SELECT 1 FROM run WHERE session = ?1 AND epic = ?2)
+                 OR EXISTS (SELECT 1 FROM former WHERE session = ?1 AND epic = ?2)",
             [session, epic],
             |row| row.get(0),
         ))
