@@ -267,6 +267,12 @@ fn half_a_line_that_is_already_a_users_makes_words_old() {
 }
 
 #[test]
+fn half_an_emoji_in_the_last_message_loses_no_word_of_it() {
+    let found = words_of(&[PROMPT, &text("m", r"half \ud83d and whole")]);
+    assert_eq!(found.as_deref(), Some("half \u{fffd} and whole"));
+}
+
+#[test]
 fn a_giant_line_is_no_obstacle() {
     let giant = "x".repeat(50_000_000);
     let last = text("m", "Last.");

@@ -5,5 +5,6 @@ pub mod git;
 mod git_place;
 pub mod process;
 pub mod store;
+mod surrogates;
 pub mod tracker;
 pub mod transcript;

@@ -11,6 +11,8 @@ use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::surrogates;
+
 /// The first read; each further one is twice as long, up to the maximum.
 const CHUNK_BYTES_MIN: usize = 16 * 1024;
 const CHUNK_BYTES_MAX: usize = 1024 * 1024;
@@ -162,14 +164,15 @@ struct Wire<'a> {
 impl Wire<'_> {
     /// A message that cannot be understood says nothing, but is one.
     fn said(&self) -> Said {
-        let message = self
-            .message
-            .map(|message| serde_json::from_str(message.get()));
-        match message {
-            Some(Ok(message)) => WireMessage::into(message),
-            Some(Err(_)) | None => Said::default(),
-        }
+        let message = self.message.map(RawValue::get);
+        let mended = || said(&surrogates::mended(message?)?);
+        message.and_then(said).or_else(mended).unwrap_or_default()
     }
+}
+
+fn said(message: &str) -> Option<Said> {
+    let message: WireMessage<'_> = serde_json::from_str(message).ok()?;
+    Some(message.into())
 }
 
 #[derive(Deserialize)]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::super::surrogates;
 use super::{Agent, Ambient, Answer, Began, Event, Typed};
 use crate::kernel::ledger::PromptKind;
 use crate::kernel::snapshot::{Background, Stop};
@@ -37,7 +38,13 @@ impl Agent for Claude {
     fn read(&self, input: &[u8], ambient: &Ambient) -> Event {
         // Invalid UTF-8 in one field is no reason to lose the others.
         let text = String::from_utf8_lossy(input);
-        match serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')) {
+        let text = text.trim_start_matches('\u{feff}');
+        let parsed = serde_json::from_str::<Value>(text);
+        let parsed = parsed.or_else(|error| match surrogates::mended(text) {
+            Some(mended) => serde_json::from_str(&mended),
+            None => Err(error),
+        });
+        match parsed {
             Ok(Value::Object(fields)) => event(&Fields(fields), ambient, None),
             Ok(_) => event(
                 &Fields::default(),
