@@ -203,6 +203,10 @@ fn told(text: String, event: &Event) -> Reply {
 }
 
 fn respond(event_args: &EventArgs, event: &Event, ambient: &Ambient) -> Reply {
+    if event.stop.is_sub_agent && !matches!(event_args, EventArgs::Stop { .. }) {
+        // It has prompts and an end of its own, under its session's name.
+        return Reply::silence();
+    }
     match event_args {
         EventArgs::Stop { epic } => stop::respond(epic.as_deref(), event, ambient),
         EventArgs::SessionStart => session::started(event, ambient),

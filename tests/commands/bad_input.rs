@@ -312,3 +312,63 @@ fn a_typo_never_exits_two() {
         assert!(!done.stderr.is_empty());
     }
 }
+
+/// An agent that cuts a message in the middle of an emoji sends half of it, as an escape.
+#[test]
+fn half_an_emoji_loses_neither_the_session_nor_the_words() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    let stop = |message: &str| {
+        let mut payload = scene.payload(include_str!("../fixtures/claude/Stop.first.json"));
+        payload.insert("last_assistant_message".into(), json!("MESSAGE"));
+        let text = serde_json::to_string(&payload).unwrap();
+        let text = text.replace("\"MESSAGE\"", message);
+        let call = scene.beadlock(&["hook", "stop"]);
+        call.stdin(text.as_bytes()).done()
+    };
+    for message in [
+        r#""half \ud83d""#,
+        r#""half \ud83d and \\ud83d and more""#,
+        r#""half \ude00""#,
+        r#""half \ud83d\ud83d\ude00""#,
+    ] {
+        let held = stop(message).json();
+        assert_eq!(held["decision"], "block", "{message}");
+    }
+    let told =
+        stop(r#""\ud83d\n<promise>BLOCKED - NEEDS USER</promise>\nWhich colour? \ud83d\ude00""#)
+            .tells();
+    assert!(told.contains("Which colour? 😀"), "{told}");
+}
+
+#[test]
+fn what_a_sub_agent_reports_is_not_its_sessions() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene.prompt("p1", "go").is_silent();
+    let before = scene.run();
+    for (event, fixture) in [
+        (
+            "session-end",
+            include_str!("../fixtures/claude/SessionEnd.json"),
+        ),
+        (
+            "stop-failure",
+            include_str!("../fixtures/claude/StopFailure.rate_limit.json"),
+        ),
+        (
+            "user-prompt",
+            include_str!("../fixtures/claude/UserPromptSubmit.json"),
+        ),
+        (
+            "session-start",
+            include_str!("../fixtures/claude/SessionStart.json"),
+        ),
+    ] {
+        let mut payload = scene.payload(fixture);
+        payload.insert("agent_id".into(), json!("a0f8bff149235d853"));
+        scene.hook(event, &payload).is_silent();
+        assert_eq!(scene.run(), before, "{event}");
+    }
+    scene.stop().blocks("open_work");
+}
