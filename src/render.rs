@@ -362,6 +362,11 @@ pub fn owed(run: &Run, reader: Reader) -> String {
         None => "it is open",
     };
     let (resume, abort) = (command("resume", &epic), command("abort", &epic));
+    if run.state == State::Active && run.told.switched_off {
+        return format!(
+            "Beadlock: the run on {epic} holds nobody while `enabled` is false in a configuration file; {abort} ends it."
+        );
+    }
     let next = match (run.state, reader) {
         (State::Ended, _) => format!("`beadlock start {epic} --session ID` begins another run"),
         (State::Waiting, Reader::Waker) => "your prompt goes on with it".to_owned(),
@@ -412,7 +417,7 @@ fn need_named(need: &Need, epic: &str, run: Option<&Run>) -> String {
         Need::Shrunk(ids) => {
             let resume = command("resume", epic);
             let accepts = if run.is_some_and(|run| run.hears_prompts) {
-                format!("A prompt to the agent, or {resume}, accepts")
+                format!("A prompt typed at the agent's screen, or {resume}, accepts")
             } else {
                 format!("{resume} accepts")
             };

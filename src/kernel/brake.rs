@@ -101,7 +101,12 @@ fn rule_of(ruling: &Ruling) -> Rule {
 /// What every stop of the run leaves behind, judged or not.
 fn note_stop(run: &mut Run, snapshot: &Snapshot, ruling: &Ruling) {
     run.counters.stops = run.counters.stops.saturating_add(1);
-    run.told.switched_off = ruling.row == Row::SwitchedOff;
+    let is_switched_off = ruling.row == Row::SwitchedOff;
+    if is_switched_off && !run.told.switched_off && run.state == State::Active {
+        // An agent that called its own hook would be the only one to have read it.
+        run.told.is_owed = true;
+    }
+    run.told.switched_off = is_switched_off;
     note_schedule(run, snapshot);
     if run.state != State::Active {
         return;

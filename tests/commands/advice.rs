@@ -405,7 +405,7 @@ fn going_on_without_vanished_tasks_is_said_to_accept_it() {
         let told = stop().allows("needs_human");
         assert!(told.contains("bd-x7y8.2"), "{told}");
         let expected = if is_reported {
-            "a prompt to the agent, or `beadlock resume bd-x7y8`, accepts that they are gone"
+            "a prompt typed at the agent's screen, or `beadlock resume bd-x7y8`, accepts that they are gone"
         } else {
             "`beadlock resume bd-x7y8` accepts that they are gone"
         };

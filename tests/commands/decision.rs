@@ -70,6 +70,11 @@ fn a_config_that_says_no_is_told_once() {
     let told = scene.stop().allows("disabled");
     assert!(told.contains("switched off"), "{told}");
     scene.stop().allows_silently("disabled");
+    // The agent may have called that hook itself: a prompt at the screen shows it, and once.
+    let told = scene.prompt("p1", "how is it going?").tells();
+    assert!(told.contains("`enabled` is false"), "{told}");
+    scene.prompt("p2", "and now?").is_silent();
+    scene.stop().allows_silently("disabled");
     std::fs::remove_file(scene.path("project.yaml")).unwrap();
     scene.stop().blocks("open_work");
 }
