@@ -485,8 +485,36 @@ fn our_own_prompt_is_not_the_agents_word() {
 }
 
 #[test]
+fn our_own_prompt_is_not_the_agents_word_however_its_lines_are_broken() {
+    let prompt = include_str!("../prompts/orchestration.tera");
+    let blocked = "<promise>BLOCKED - NEEDS USER</promise>";
+    let heard = |text: &str| read(text, &["EPIC COMPLETE".into()], prompt);
+    for text in [
+        format!("If only a person can\nhelp, put\n{blocked}\non its own line, and"),
+        format!("> said\n\nif only a person can help, put\n\n{blocked}\n\nSo I go on."),
+        format!("The rule:\n{blocked}\non its own line, and the reason below it. Not yet."),
+        format!(
+            "{blocked} on its own\nline. If your context runs out, commit, then put\n{CHECKPOINT}\n"
+        ),
+    ] {
+        assert_eq!(heard(&text), Words::default(), "{text}");
+    }
+    for text in [
+        format!("The key is missing, so I put\n{blocked}\nWhich key?"),
+        format!("{blocked}\non its way to CI the build lost its key"),
+        format!("Only a person can help. Put it in\n{blocked}\n"),
+    ] {
+        assert!(heard(&text).escalation.is_some(), "{text}");
+    }
+}
+
+#[test]
 fn a_denied_tag_is_not_said() {
     says_nothing(&[
+        "I go on, instead of\n@",
+        "I work around it rather than\n@",
+        "There is no need for\n@",
+        "There's no need for:\n\n@",
         "I will not output:\n@",
         "I will not output\n\n@",
         "I will not say\n@",

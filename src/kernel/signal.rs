@@ -173,6 +173,8 @@ impl Promises {
 
 /// The lines that an agent may repeat without meaning them.
 struct OwnPrompt<'a> {
+    /// What stands around each tag, for a prompt whose lines somebody has broken anew.
+    settings: Vec<Surroundings>,
     /// Neighbours among the lines that are not blank.
     pairs: HashSet<(&'a str, &'a str)>,
     /// Lines that say something about a tag.
@@ -188,6 +190,7 @@ impl<'a> OwnPrompt<'a> {
             lower.contains(OPENING) && !is_tag_alone
         };
         OwnPrompt {
+            settings: Surroundings::of_tags_in(prompt),
             pairs: lines
                 .iter()
                 .copied()
@@ -201,12 +204,56 @@ impl<'a> OwnPrompt<'a> {
         let line = tag.line.text.trim();
         let before = tag.line.before.trim();
         let after = said_lines(tag.line.below).next().unwrap_or("");
+        let is_set_so = || {
+            let around = Surroundings::of(before, tag.line.below);
+            self.settings.iter().any(|it| it.is_shared_by(&around))
+        };
         self.pairs.contains(&(before, line))
             || self.pairs.contains(&(line, after))
             || self
                 .explanations
                 .iter()
                 .any(|explanation| line.contains(explanation))
+            || (tag.is_whole_line() && is_set_so())
+    }
+}
+
+/// How many words beside a tag tell where it comes from.
+const BESIDE_WORDS: usize = 4;
+
+/// The words right before and right behind a tag, in their comparable form; none where there are
+/// too few to tell anything.
+struct Surroundings {
+    before: Option<Vec<String>>,
+    behind: Option<Vec<String>>,
+}
+
+impl Surroundings {
+    fn of(before: &str, behind: &str) -> Surroundings {
+        let enough = |words: Vec<&str>| {
+            let words: Vec<String> = words.into_iter().map(str::to_lowercase).collect();
+            (words.len() == BESIDE_WORDS).then_some(words)
+        };
+        Surroundings {
+            before: enough(before.split_whitespace().rev().take(BESIDE_WORDS).collect()),
+            behind: enough(behind.split_whitespace().take(BESIDE_WORDS).collect()),
+        }
+    }
+
+    fn of_tags_in(prompt: &str) -> Vec<Surroundings> {
+        let lower = prompt.to_ascii_lowercase();
+        let closings = lower.match_indices(CLOSING);
+        let around = closings.filter_map(|(at, closing)| {
+            let opening = lower[..at].rfind(OPENING)?;
+            let (before, behind) = (&prompt[..opening], &prompt[at + closing.len()..]);
+            Some(Surroundings::of(before, behind))
+        });
+        around.collect()
+    }
+
+    fn is_shared_by(&self, other: &Surroundings) -> bool {
+        let is_same = |ours: &Option<_>, theirs| ours.is_some() && ours == theirs;
+        is_same(&self.before, &other.before) || is_same(&self.behind, &other.behind)
     }
 }
 
@@ -270,6 +317,13 @@ const BETWEEN: &[&str] = &[
 
 /// Where the part of a sentence begins that a negation may be negated in: "cannot avoid saying".
 const CLAUSE_ENDS: &[&str] = &[".", "!", "?", ";", ":", ",", "and", "so", "but"];
+
+/// What a tag needs no verb to be denied by, right behind it.
+const DENYING: &[&[&str]] = &[
+    &["instead", "of"],
+    &["rather", "than"],
+    &["no", "need", "for"],
+];
 
 /// Verbs whose object is words, whatever they stand beside.
 #[rustfmt::skip]
@@ -344,6 +398,12 @@ fn is_denied(tag: &Tag<'_>) -> bool {
     let near: String = introduction.chars().skip(skipped).collect();
     let near = near.to_lowercase().replace('’', "'");
     let tokens = tokens(&near);
+    let is_mark = |token: &&&str| !token.contains(char::is_alphanumeric);
+    let marks = tokens.iter().rev().take_while(is_mark).count();
+    let said = &tokens[..tokens.len() - marks];
+    if DENYING.iter().any(|denying| said.ends_with(denying)) {
+        return true;
+    }
     // It stands for the rest of the tag's words: nobody denies `NEEDS` and means the tag.
     let name = tag
         .content
