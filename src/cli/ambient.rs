@@ -66,8 +66,10 @@ pub fn actor(given: Option<&str>, ambient: &Ambient, dir: &Path) -> String {
 
 /// The session that is meant: the one named, else the one that we run inside.
 pub fn session(named: Option<&String>, inside: Option<&String>) -> Result<String, Refusal> {
-    let session = named.or(inside).filter(|id| !id.trim().is_empty());
-    session.cloned().ok_or_else(|| {
+    // What was pasted with a line's end is no other session.
+    let session = named.or(inside).map(|id| id.trim());
+    let session = session.filter(|id| !id.is_empty()).map(str::to_owned);
+    session.ok_or_else(|| {
         Refusal::new(Exit::Usage, "no session was named")
             .hint("pass the agent's own session id with `--session ID`")
     })

@@ -64,6 +64,15 @@ fn status_of_an_unreadable_tracker_is_still_a_status() {
 }
 
 #[test]
+fn a_session_that_was_pasted_with_white_space_is_the_same() {
+    let scene = Scene::with_tasks(1);
+    let pasted = format!(" {SESSION}\n");
+    let start = ["start", EPIC, "--session", &pasted];
+    assert_eq!(scene.beadlock(&start).done().status, 0);
+    scene.stop().blocks("open_work");
+}
+
+#[test]
 fn start_refuses_with_the_code_of_its_reason() {
     let scene = Scene::with_tasks(1);
     let start = |epic: &str| {
