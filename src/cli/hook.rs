@@ -54,18 +54,25 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(54);
 #[derive(Debug, clap::Subcommand)]
 enum EventArgs {
     /// The agent wants to end its turn: let it go, or feed it the prompt again
+    #[command(
+        after_help = "Examples:\n  beadlock hook stop < payload.json\n  beadlock hook stop --epic bd-x7y8 < payload.json    # holds every session whose hook this is"
+    )]
     Stop {
         /// Arm a run on this epic at the session's first stop
         #[arg(long, value_name = "EPIC")]
         epic: Option<String>,
     },
     /// A session begins, is resumed or was compacted: give it its prompt back
+    #[command(after_help = "Example:\n  beadlock hook session-start < payload.json")]
     SessionStart,
     /// A session is over: its run waits
+    #[command(after_help = "Example:\n  beadlock hook session-end < payload.json")]
     SessionEnd,
     /// A prompt was entered: note who spoke; `/run-tasks EPIC` arms a run
+    #[command(after_help = "Example:\n  beadlock hook user-prompt < payload.json")]
     UserPrompt,
     /// A turn died of an error: its run waits
+    #[command(after_help = "Example:\n  beadlock hook stop-failure < payload.json")]
     StopFailure,
 }
 

@@ -2,9 +2,11 @@
 
 mod ambient;
 mod chosen;
+mod completions;
 mod exit;
 mod hook;
 mod log;
+mod man;
 mod prompt;
 mod replay;
 mod report;
@@ -18,7 +20,7 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 pub use exit::Exit;
 
@@ -44,6 +46,13 @@ enum Command {
     Prompt(prompt::Args),
     Task(task::Args),
     Hook(hook::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// The whole tree of commands, as it is parsed, completed and printed.
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 pub fn main() -> ExitCode {
@@ -81,6 +90,8 @@ fn dispatch(command: &Command) -> anyhow::Result<Exit> {
         Command::Prompt(args) => prompt::run(args),
         Command::Task(args) => task::run(args),
         Command::Hook(args) => Ok(hook::run(args)),
+        Command::Completions(args) => Ok(completions::run(args)),
+        Command::Man(args) => man::run(args),
     }
 }
 

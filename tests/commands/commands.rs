@@ -211,16 +211,83 @@ fn prompt_writes_nothing() {
 #[test]
 fn every_command_has_help_with_an_example() {
     let scene = Scene::repository();
-    for command in [
-        "start", "status", "abort", "pause", "resume", "adopt", "prompt", "task", "hook",
+    for path in paths(&beadlock::cli::command()) {
+        let args: Vec<&str> = path.iter().map(String::as_str).chain(["--help"]).collect();
+        let done = scene.beadlock(&args).done();
+        assert_eq!((done.status, done.stderr.as_str()), (0, ""), "{path:?}");
+        assert!(done.stdout.contains("Example"), "{path:?}: {}", done.stdout);
+    }
+}
+
+/// Every command below this one, by the words that call it.
+fn paths(command: &clap::Command) -> Vec<Vec<String>> {
+    let mut paths = Vec::new();
+    for below in command.get_subcommands() {
+        let name = below.get_name().to_owned();
+        paths.push(vec![name.clone()]);
+        for path in self::paths(below) {
+            paths.push([vec![name.clone()], path].concat());
+        }
+    }
+    paths
+}
+
+#[test]
+fn every_shell_is_given_completions() {
+    let scene = Scene::folder();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let done = scene.beadlock(&["completions", shell]).done();
+        assert_eq!((done.status, done.stderr.as_str()), (0, ""), "{shell}");
+        for word in ["start", "replay", "release", "blocked-by"] {
+            assert!(done.stdout.contains(word), "{shell}: {word}");
+        }
+    }
+    scene
+        .beadlock(&["completions", "csh"])
+        .done()
+        .fails(64, "csh");
+}
+
+#[test]
+fn every_command_has_a_page_in_the_manual() {
+    let scene = Scene::folder();
+    let page = |path: &[String]| {
+        let args: Vec<&str> = ["man"]
+            .into_iter()
+            .chain(path.iter().map(String::as_str))
+            .collect();
+        let done = scene.beadlock(&args).done();
+        assert_eq!((done.status, done.stderr.as_str()), (0, ""), "{path:?}");
+        done.stdout
+    };
+    let whole = page(&[]);
+    assert!(whole.contains(".TH beadlock 1"), "{whole}");
+    assert!(whole.contains("replay"), "{whole}");
+    for path in paths(&beadlock::cli::command()) {
+        let name = format!("beadlock-{}", path.join("-"));
+        let page = page(&path);
+        assert!(page.contains(&format!(".TH {name} 1")), "{page}");
+    }
+    scene
+        .beadlock(&["man", "task", "nope"])
+        .done()
+        .fails(64, "no command `task nope`");
+}
+
+#[test]
+fn nothing_is_coloured_where_nobody_looks() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    for args in [
+        &["--help"][..],
+        &["status"],
+        &["log"],
+        &["nonsense"],
+        &["task", "list"],
     ] {
-        let done = scene.beadlock(&[command, "--help"]).done();
-        assert_eq!((done.status, done.stderr.as_str()), (0, ""), "{command}");
-        assert!(
-            done.stdout.contains("Example"),
-            "{command}: {}",
-            done.stdout
-        );
+        let done = scene.beadlock(args).done();
+        let said = format!("{}{}", done.stdout, done.stderr);
+        assert!(!said.contains('\u{1b}'), "{args:?}: {said}");
     }
 }
 
