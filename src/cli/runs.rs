@@ -72,8 +72,8 @@ pub fn abort(args: &AbortArgs) -> anyhow::Result<Exit> {
         let mut store = match Store::open(&dir) {
             Ok(store) => store,
             Err(error @ (store::Error::Missing { .. } | store::Error::Corrupt { .. })) => {
-                // Whatever was guarded is so no longer, and no session shall be told for ever.
-                dir.unmark_all();
+                // No session shall be told for ever.
+                Store::unmark_all_if_missing(&dir).map_err(Refusal::from)?;
                 say(&format!("warning: {error}"));
                 continue;
             }

@@ -2,9 +2,9 @@
 //! cleared environment, and the real binary. Reads the store only to see what was recorded.
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use beadlock::edge::store::{Kept, Record, Store, StoreDir, store_dir_at};
 use beadlock::kernel::decide;
@@ -342,13 +342,8 @@ impl Call {
     }
 
     pub fn done(mut self) -> Done {
-        let mut child = self
-            .command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let command = self.command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = spawned(command.stderr(Stdio::piped()));
         let mut pipe = child.stdin.take().unwrap();
         let bytes = self.stdin;
         let writer = std::thread::spawn(move || {
@@ -359,6 +354,19 @@ impl Call {
         writer.join().unwrap();
         Done::of(&output)
     }
+}
+
+/// A program that was copied a moment ago may still be open in what another test forked just then.
+fn spawned(command: &mut Command) -> Child {
+    for _ in 0..500 {
+        match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            spawned => return spawned.unwrap(),
+        }
+    }
+    panic!("{command:?} stayed busy");
 }
 
 #[derive(Debug)]

@@ -5,8 +5,9 @@ use std::io::Write;
 use std::process::Stdio;
 
 use beadlock::edge::store::{Store, store_dir_at};
+use serde_json::json;
 
-use crate::scene::{EPIC, SESSION, Scene};
+use crate::scene::{EPIC, SESSION, Scene, edge, epic_row, task_row};
 
 const STOP: &str = include_str!("../fixtures/claude/Stop.first.json");
 
@@ -49,6 +50,79 @@ fn thirty_two_stops_at_once_lose_no_cycle() {
     assert_eq!(sorted, (1..=32).collect::<Vec<_>>());
 }
 
+/// A project in which nobody has started anything yet, with `count` epics of one task each.
+fn fresh_project(count: usize) -> Scene {
+    let scene = Scene::repository();
+    let mut rows = Vec::new();
+    for number in 0..count {
+        let (mut epic, mut task) = (epic_row(), task_row(1, "open"));
+        let (epic_id, task_id) = (format!("bd-e{number}"), format!("bd-e{number}.1"));
+        task["dependencies"] = json!([edge(&task_id, &epic_id, "parent-child")]);
+        (epic["id"], task["id"]) = (json!(epic_id), json!(task_id));
+        rows.extend([epic, task]);
+    }
+    scene.rows(&rows);
+    scene
+}
+
+#[test]
+fn many_first_calls_at_once_lose_no_run_and_take_nothing_for_damage() {
+    const ROUNDS: usize = 6;
+    const STARTS: usize = 12;
+    const AT_STOP: usize = 4;
+    for _ in 0..ROUNDS {
+        let scene = fresh_project(STARTS + AT_STOP);
+        let session = |number: usize| format!("session-{number}");
+        let calls = (0..STARTS).flat_map(|number| {
+            let (epic, session) = (format!("bd-e{number}"), session(number));
+            let start = vec!["start".to_owned(), epic, "--session".to_owned(), session];
+            let status = ["status", "--all", "--json"].map(str::to_owned).to_vec();
+            [(start, None), (status, None)]
+        });
+        let stops = (STARTS..STARTS + AT_STOP).map(|number| {
+            let mut payload = scene.payload(STOP);
+            payload.insert("session_id".into(), json!(session(number)));
+            let stop = ["hook", "stop", "--epic", &format!("bd-e{number}")].map(str::to_owned);
+            (stop.to_vec(), Some(serde_json::to_vec(&payload).unwrap()))
+        });
+        let calls: Vec<_> = stops.chain(calls).collect();
+        let children: Vec<_> = calls
+            .iter()
+            .map(|(args, stdin)| {
+                let mut command = scene.command(env!("CARGO_BIN_EXE_beadlock"), &scene.root);
+                let command = command.args(args).stdin(Stdio::piped());
+                let mut child = command
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped())
+                    .spawn()
+                    .unwrap();
+                let mut pipe = child.stdin.take().unwrap();
+                pipe.write_all(stdin.as_deref().unwrap_or_default())
+                    .unwrap();
+                child
+            })
+            .collect();
+        for (child, (args, stdin)) in children.into_iter().zip(&calls) {
+            let output = child.wait_with_output().unwrap();
+            let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8_lossy(&said);
+            assert_eq!(output.status.code(), Some(0), "{args:?}: {said}");
+            assert!(!said.contains("damaged"), "{args:?}: {said}");
+            assert_eq!(said.contains("[beadlock 1/50"), stdin.is_some(), "{said}");
+        }
+        let mut held: Vec<String> = scene.runs().into_iter().map(|it| it.run.session).collect();
+        held.sort();
+        let mut all: Vec<String> = (0..STARTS + AT_STOP).map(session).collect();
+        all.sort();
+        assert_eq!(held, all);
+        for session in all {
+            assert!(scene.store_dir().is_marked(&session).unwrap(), "{session}");
+        }
+        assert_eq!(names_with(&scene, "corrupt"), [""; 0]);
+        assert_eq!(names_with(&scene, "new"), [""; 0]);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_kill_at_any_moment_leaves_a_store_that_counts_right() {
@@ -87,6 +161,111 @@ fn a_kill_at_any_moment_leaves_a_store_that_counts_right() {
     scene.stop().blocks("open_work");
 }
 
+/// The names in the store's directory that have `part` in them.
+fn names_with(scene: &Scene, part: &str) -> Vec<String> {
+    let entries = fs::read_dir(scene.store_dir().path()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.contains(part)).collect()
+}
+
+#[test]
+fn a_first_start_killed_at_any_moment_stands_in_nobodys_way() {
+    for round in 0..40u64 {
+        let scene = fresh_project(2);
+        let mut command = scene.command(env!("CARGO_BIN_EXE_beadlock"), &scene.root);
+        let command = command.args(["start", "bd-e0", "--session", "killed"]);
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_micros(round * 500));
+        // It may be done already.
+        let _ = child.kill();
+        child.wait().unwrap();
+        let status = scene.beadlock(&["status"]).done();
+        assert_eq!((status.status, status.stderr.as_str()), (0, ""));
+        let start = ["start", "bd-e1", "--session", SESSION];
+        let done = scene.beadlock(&start).done();
+        assert_eq!(done.status, 0, "{done:?}");
+        scene.stop().blocks("open_work");
+        assert_eq!(names_with(&scene, "new"), [""; 0]);
+        assert_eq!(names_with(&scene, "corrupt"), [""; 0]);
+    }
+}
+
+#[test]
+fn a_store_that_begins_beside_those_who_find_the_old_one_damaged_is_not_put_aside() {
+    for round in 0..6 {
+        let scene = fresh_project(12);
+        let first = ["start", "bd-e0", "--session", SESSION];
+        assert_eq!(scene.beadlock(&first).done().status, 0);
+        for name in names_with(&scene, "state.db-") {
+            fs::remove_file(scene.store_dir().path().join(name)).unwrap();
+        }
+        let damage = ["", "this is no database at all"][round % 2];
+        fs::write(scene.store_dir().database(), damage).unwrap();
+        let start = |number: usize| {
+            let (epic, session) = (format!("bd-e{number}"), format!("session-{number}"));
+            ["start", &epic, "--session", &session].map(str::to_owned)
+        };
+        let done: Vec<i32> = std::thread::scope(|scope| {
+            let scene = &scene;
+            for _ in 0..8 {
+                scope.spawn(|| assert_eq!(scene.stop().done().status, 0));
+            }
+            let starts: Vec<_> = (1..12)
+                .map(|number| {
+                    scope.spawn(move || {
+                        let args = start(number);
+                        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+                        scene.beadlock(&args).done().status
+                    })
+                })
+                .collect();
+            starts.into_iter().map(|it| it.join().unwrap()).collect()
+        });
+        // Whoever came upon the damage has said so; what was armed stays armed.
+        let armed = (1..12).zip(done).filter(|(_, status)| *status == 0);
+        let mut armed: Vec<String> = armed
+            .map(|(number, _)| format!("session-{number}"))
+            .collect();
+        let mut held: Vec<String> = scene.runs().into_iter().map(|it| it.run.session).collect();
+        armed.sort();
+        held.sort();
+        assert_eq!(held, armed);
+        assert_eq!(names_with(&scene, "corrupt").len(), 1);
+    }
+}
+
+#[test]
+fn a_store_that_has_begun_again_keeps_its_marks() {
+    let scene = Scene::with_tasks(1);
+    let dir = scene.store_dir();
+    dir.mark("of a store that is gone").unwrap();
+    Store::unmark_all_if_missing(&dir).unwrap();
+    assert!(!dir.has_marks());
+    // Between the look of `abort` and what it does then, somebody else has started a run.
+    scene.start(SESSION);
+    Store::unmark_all_if_missing(&dir).unwrap();
+    assert!(dir.is_marked(SESSION).unwrap());
+}
+
+#[test]
+fn a_journal_without_its_database_is_no_part_of_the_next_one() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    scene.stop().blocks("open_work");
+    assert!(scene.store_dir().journal().exists());
+    fs::remove_file(scene.store_dir().database()).unwrap();
+    scene.stop().tells_of("corrupt", "there is no store");
+    scene.start("another");
+    let sessions: Vec<String> = scene.runs().into_iter().map(|it| it.run.session).collect();
+    assert_eq!(sessions, ["another"]);
+    assert!(!names_with(&scene, "corrupt").is_empty());
+    scene.stop().session("another").blocks("open_work");
+}
+
 #[test]
 fn a_damaged_database_is_kept_and_lets_go() {
     let damages: [&[u8]; 2] = [
@@ -105,11 +284,7 @@ fn a_damaged_database_is_kept_and_lets_go() {
         fs::write(&database, damage).unwrap();
         scene.stop().tells_of("corrupt", "was damaged and is kept");
         assert!(!database.exists());
-        let kept: Vec<_> = fs::read_dir(scene.store_dir().path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter(|name| name.contains("corrupt"))
-            .collect();
+        let kept = names_with(&scene, "corrupt");
         assert_eq!(kept.len(), 1, "{kept:?}");
         // A new start begins anew.
         scene.start(SESSION);

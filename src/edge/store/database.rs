@@ -2,6 +2,7 @@
 //! Settings are those that lost nothing under 32 writers and kill -9: WAL, full sync (but for
 //! stops), a busy handler with short sleeps, no checkpoint on close.
 
+mod file;
 mod stops;
 
 use std::cell::Cell;
@@ -155,35 +156,8 @@ pub struct Store {
 impl Store {
     /// Opens the store, making it if need be. Only for what starts a run.
     pub fn create(dir: &StoreDir) -> Result<Store, Error> {
-        let path = dir.database();
-        let io = |error: std::io::Error| Error::Unreadable {
-            path: path.clone(),
-            what: error.to_string(),
-        };
-        fs::create_dir_all(dir.path()).map_err(io)?;
-        if fs::metadata(&path).is_ok_and(|metadata| metadata.len() == 0) {
-            set_aside(&path)?;
-        }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let mut store = Store::connect(dir, flags)?;
-        store.attempt(|connection| {
-            let mode: String =
-                connection.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
-            if mode != "wal" {
-                // Some file systems have no shared memory; a rollback journal is slower, not wrong.
-                connection.query_row("PRAGMA journal_mode=TRUNCATE", [], |_| Ok(()))?;
-            }
-            let transaction =
-                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let format: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-            if format == 0 {
-                transaction.execute_batch(SCHEMA)?;
-                transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-                transaction.pragma_update(None, "user_version", FORMAT)?;
-            }
-            transaction.commit()
-        })?;
-        store.checked()
+        file::make(dir, build)?;
+        Store::connect(dir)?.checked()
     }
 
     /// Opens the store as it is.
@@ -193,11 +167,19 @@ impl Store {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Error::Missing { path });
             }
-            // SQLite would take an empty file for a new database and count from zero.
-            Ok(metadata) if metadata.len() == 0 => return Err(set_aside(&path)?),
+            Ok(metadata) if metadata.len() == 0 => {
+                if let Some(kept) = file::set_aside_if_damaged(dir)? {
+                    return Err(Error::Corrupt { kept });
+                }
+            }
             Ok(_) | Err(_) => {}
         }
-        Store::connect(dir, OpenFlags::SQLITE_OPEN_READ_WRITE)?.checked()
+        Store::connect(dir)?.checked()
+    }
+
+    /// Forgets every session if there is no database: whatever was guarded is so no longer.
+    pub fn unmark_all_if_missing(dir: &StoreDir) -> Result<(), Error> {
+        file::unmark_all_if_missing(dir)
     }
 
     pub fn dir(&self) -> &StoreDir {
@@ -214,9 +196,10 @@ impl Store {
         drop(relaxed);
     }
 
-    fn connect(dir: &StoreDir, flags: OpenFlags) -> Result<Store, Error> {
+    fn connect(dir: &StoreDir) -> Result<Store, Error> {
         let path = dir.database();
-        let opened = Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let opened = Connection::open_with_flags(&path, flags);
         let mut connection =
             opened.map_err(|error| from_sqlite(&error, &path, BUSY_SECONDS_MAX))?;
         let prepared = connection
@@ -251,8 +234,6 @@ impl Store {
                 found,
                 known: FORMAT,
             }),
-            // Its creator was killed before the first transaction: nothing was ever in it.
-            (0, 0) => Err(Error::Missing { path }),
             (APPLICATION_ID, found) => Err(Error::Unreadable {
                 path,
                 what: format!("its format {found} is older than any that was released"),
@@ -484,12 +465,14 @@ impl Store {
     fn damaged(&mut self) -> Error {
         let path = self.dir.database();
         self.connection = None;
-        if is_sound(&path) {
-            // Another process has put the damaged file aside and begun a new one.
-            let what = "it was replaced meanwhile".to_owned();
-            return Error::Unreadable { path, what };
+        match file::set_aside_if_damaged(&self.dir) {
+            Ok(Some(kept)) => Error::Corrupt { kept },
+            Ok(None) => Error::Unreadable {
+                path,
+                what: "it was replaced meanwhile".to_owned(),
+            },
+            Err(error) => error,
         }
-        set_aside(&path).unwrap_or_else(|error| error)
     }
 }
 
@@ -724,6 +707,20 @@ fn json(value: &impl Serialize) -> Result<String, Error> {
     })
 }
 
+/// Fills an empty file with what a store begins with.
+fn build(path: &Path) -> rusqlite::Result<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(SCHEMA)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", FORMAT)?;
+    transaction.commit()?;
+    // Last, so that nothing is in a journal, which would stay behind under another name. Some file
+    // systems have no shared memory; their rollback journal is slower, not wrong.
+    connection.query_row("PRAGMA journal_mode=WAL", [], |_| Ok(()))
+}
+
 /// Short sleeps that differ between processes. `SQLite`'s own back-off grows to 100 ms and made the
 /// slowest of 32 writers seven times slower.
 fn busy_handler() -> impl FnMut(i32) -> bool + Send + 'static {
@@ -736,46 +733,5 @@ fn busy_handler() -> impl FnMut(i32) -> bool + Send + 'static {
         let since = *waiting_since.get_or_insert_with(Instant::now);
         std::thread::sleep(Duration::from_micros(300 + jitter));
         since.elapsed() < Duration::from_secs(BUSY_SECONDS_MAX)
-    }
-}
-
-fn is_sound(path: &Path) -> bool {
-    Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
-        .and_then(|connection| {
-            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
-        })
-        .is_ok_and(|answer| answer == "ok")
-}
-
-/// Renames a damaged database and what belongs to it, and says where it is now.
-fn set_aside(path: &Path) -> Result<Error, Error> {
-    let stamp = fs::metadata(path)
-        .and_then(|metadata| metadata.modified())
-        .ok()
-        .and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok())
-        .map_or(0, |age| age.as_millis());
-    let free = |number: &u32| {
-        let name = format!("state.db.corrupt-{stamp}-{number}");
-        let kept = path.with_file_name(name);
-        (!kept.exists()).then_some(kept)
-    };
-    let kept = (0..1000).find_map(|number| free(&number));
-    let kept = kept.unwrap_or_else(|| path.with_file_name("state.db.corrupt"));
-    let renamed = fs::rename(path, &kept);
-    for suffix in ["-wal", "-shm"] {
-        let with = |path: &Path| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            PathBuf::from(name)
-        };
-        // They are only there if somebody wrote lately.
-        let _ = fs::rename(with(path), with(&kept));
-    }
-    match renamed {
-        Ok(()) => Ok(Error::Corrupt { kept }),
-        Err(error) => Err(Error::Unreadable {
-            path: path.to_owned(),
-            what: format!("it is damaged and could not be put aside: {error}"),
-        }),
     }
 }
