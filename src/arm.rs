@@ -99,7 +99,7 @@ impl From<ground::Error> for Error {
 
 pub fn arm(wish: &Wish) -> Result<Armed, Error> {
     let gathered = Gathered::of(wish)?;
-    let dir = store::store_dir_at(&gathered.site.tree);
+    let dir = store::store_dir_at(&gathered.home);
     let mut store = Store::create(&dir)?;
     // The mark comes first: a run without one would let its session go without a word.
     dir.mark(&wish.session).map_err(|source| Error::Mark {
@@ -145,6 +145,7 @@ pub fn preview(epic: &str, dir: &Path, sources: &Sources, now: Moment) -> Result
 
 /// Everything about a run that is read before anything is written.
 struct Gathered {
+    home: PathBuf,
     site: Site,
     run: Run,
     epic: Option<Epic>,
@@ -198,6 +199,7 @@ impl Gathered {
             told: Told::default(),
         };
         Ok(Gathered {
+            home: ground.home.clone(),
             site: ground.site(),
             run,
             epic,

@@ -28,6 +28,9 @@ pub enum Error {
 pub struct Ground {
     pub tree: PathBuf,
     pub workspace: PathBuf,
+    /// Where the run's own things belong: the workspace, unless somebody named a tracker that lies
+    /// elsewhere.
+    pub home: PathBuf,
     /// The tracker's folder, where `BEADS_DIR` names it.
     beads: Option<PathBuf>,
     project_file: PathBuf,
@@ -53,7 +56,7 @@ impl Ground {
             Some(named) => tracker::at_folder(&dir.join(named)),
             None => tracker::find(dir, main_root.as_deref(), &tree),
         };
-        // A tracker that lies elsewhere brings no settings along.
+        // A tracker that lies elsewhere brings no settings along, and no store.
         let home = match &workspace.named {
             Some(_) => tree.clone(),
             None => workspace.root.clone(),
@@ -75,6 +78,7 @@ impl Ground {
             has_tracker: !is_bare,
             tree,
             prompts: home.join(&config.prompts),
+            home,
             beads: workspace.named,
             workspace: workspace.root,
             project_file,
@@ -108,7 +112,7 @@ impl Ground {
         let files = self.tracker.files();
         let folders = files.not_work.iter().map(|path| name(path) + "/");
         let temporary = files.temporary.iter().map(|path| name(path) + "*");
-        // The lock is with the tracker, the store with the work tree: mostly the same place.
+        // The lock is with the tracker, the store with it or with the work tree.
         let homes = [&self.workspace, &self.tree].map(|home| name(&home.join(OWN_FOLDER)));
         let own = homes
             .iter()

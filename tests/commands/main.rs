@@ -10,6 +10,7 @@ mod config;
 mod decision;
 mod looking_back;
 mod ownership;
+mod places;
 mod prompts;
 mod scene;
 mod sessions;
