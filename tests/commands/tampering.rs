@@ -184,7 +184,8 @@ fn one_run_that_cannot_be_read_takes_no_exit_away() {
     let start = ["start", "bd-other", "--session", "second"];
     assert_eq!(scene.beadlock(&start).done().status, 0);
     let database = rusqlite::Connection::open(scene.store_dir().database()).unwrap();
-    let damage = "UPDATE run SET doc = '{}' WHERE session = ?1";
+    // What is left of it says that something is owed, which nobody can tell any more.
+    let damage = "UPDATE run SET doc = '{\"tell_is_owed\":true}' WHERE session = ?1";
     database.execute(damage, [SESSION]).unwrap();
     drop(database);
     scene.stop().tells_of("corrupt", "cannot be read");
@@ -197,6 +198,12 @@ fn one_run_that_cannot_be_read_takes_no_exit_away() {
     assert_eq!(abort.status, 0, "{abort:?}");
     assert!(abort.stderr.contains("could not be read"), "{abort:?}");
     scene.stop().done().is_silent();
+    scene.start(SESSION);
+    scene.stop().blocks("open_work");
+    scene.close_all();
+    scene.commit_all("done");
+    scene.stop().allows("complete");
+    scene.stop().allows_untraced("idle");
 }
 
 #[test]

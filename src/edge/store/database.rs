@@ -100,6 +100,7 @@ CREATE TABLE launch (
 /// Something about the run was not told yet.
 /// (By its text: a document that is damaged would fail the whole search.)
 const IS_OWED: &str = "instr(doc, '\"tell_is_owed\":true') > 0";
+const OWED: &str = "\"tell_is_owed\":true";
 /// How many runs are worth a line each.
 const OWED_MAX: i64 = 3;
 
@@ -246,13 +247,8 @@ impl Store {
     }
 
     pub fn run_of_session(&mut self, session: &str) -> Result<Option<Kept>, Error> {
-        let sql = format!("{SELECT} WHERE {OF_SESSION}");
-        let found = self.attempt(|connection| {
-            connection
-                .query_row(&sql, [session], kept_columns)
-                .optional()
-        })?;
-        found.map(Columns::read).transpose()
+        let found = self.attempt(|connection| newest_of(connection, session))?;
+        found.transpose()
     }
 
     /// Takes back the mark of a session that has no run any more and is owed nothing. Under the
@@ -486,12 +482,13 @@ pub struct Writer<'a> {
 
 impl Writer<'_> {
     pub fn run_of_session(&self, session: &str) -> Result<Option<Kept>, Error> {
-        self.find(OF_SESSION, session)
+        let found = newest_of(self.transaction, session);
+        self.sql(found)?.transpose()
     }
 
     /// Whether the session's run is still the one that is known, and nobody has written it since.
     pub fn is_unchanged(&self, known: &Kept) -> Result<bool, Error> {
-        let sql = format!("SELECT id, revision FROM run WHERE {OF_SESSION}");
+        let sql = format!("SELECT id, revision FROM run WHERE {OF_SESSION} LIMIT 1");
         let row = self
             .transaction
             .query_row(&sql, [&known.run.session], |row| {
@@ -502,7 +499,9 @@ impl Writer<'_> {
     }
 
     pub fn run(&self, id: &str) -> Result<Option<Kept>, Error> {
-        self.find("id = ?1", id)
+        let sql = format!("{SELECT} WHERE id = ?1");
+        let found = self.transaction.query_row(&sql, [id], kept_columns);
+        self.sql(found.optional())?.map(Columns::read).transpose()
     }
 
     /// The runs that are not over, and can be read.
@@ -515,10 +514,11 @@ impl Writer<'_> {
         Ok(found.filter_map(|row| row.read().ok()).collect())
     }
 
-    /// Ends a run without a look at what it says.
+    /// Ends a run without a look at what it says. Nobody can be told any more what is owed of it.
     pub fn end_unread(&self, run: &str) -> Result<(), Error> {
-        let sql = "UPDATE run SET is_over = 1 WHERE id = ?1";
-        self.sql(self.transaction.execute(sql, [run])).map(drop)
+        let sql = "UPDATE run SET is_over = 1, doc = replace(doc, ?2, '') WHERE id = ?1";
+        self.sql(self.transaction.execute(sql, [run, OWED]))
+            .map(drop)
     }
 
     /// Whether the session ever had a run of the epic, be it one that has moved on since.
@@ -630,12 +630,6 @@ impl Writer<'_> {
         self.sql(self.transaction.query_row(&sql, [value], |row| row.get(0)))
     }
 
-    fn find(&self, condition: &str, value: &str) -> Result<Option<Kept>, Error> {
-        let sql = format!("{SELECT} WHERE {condition}");
-        let found = self.transaction.query_row(&sql, [value], kept_columns);
-        self.sql(found.optional())?.map(Columns::read).transpose()
-    }
-
     fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, Error> {
         result.map_err(|error| {
             if is_corrupt(&error) {
@@ -647,10 +641,28 @@ impl Writer<'_> {
 }
 
 const SELECT: &str = "SELECT id, revision, doc, site,
-    (SELECT members FROM roster WHERE roster.run = run.id) FROM run";
+    (SELECT members FROM roster WHERE roster.run = run.id), is_over FROM run";
 
-/// The one that is not over, else the newest.
-const OF_SESSION: &str = "session = ?1 ORDER BY is_over, started_at DESC LIMIT 1";
+/// The one that is not over, then the newest.
+const OF_SESSION: &str = "session = ?1 ORDER BY is_over, started_at DESC";
+
+/// The session's run that is not over, else the newest one that can be read: what is over and
+/// damaged is in nobody's way.
+fn newest_of(
+    connection: &Connection,
+    session: &str,
+) -> rusqlite::Result<Option<Result<Kept, Error>>> {
+    let mut statement = connection.prepare(&format!("{SELECT} WHERE {OF_SESSION}"))?;
+    let mut rows = statement.query([session])?;
+    while let Some(row) = rows.next()? {
+        let is_over: bool = row.get("is_over")?;
+        let read = kept_columns(row)?.read();
+        if read.is_ok() || !is_over {
+            return Ok(Some(read));
+        }
+    }
+    Ok(None)
+}
 
 struct Columns {
     id: String,
