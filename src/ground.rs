@@ -33,7 +33,7 @@ pub struct Ground {
     pub home: PathBuf,
     /// The tracker's folder, where `BEADS_DIR` names it.
     beads: Option<PathBuf>,
-    project_file: PathBuf,
+    pub project_file: PathBuf,
     prompts: PathBuf,
     pub config: Config,
     pub tracker: Arc<dyn Tracker>,

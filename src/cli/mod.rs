@@ -3,6 +3,7 @@
 mod ambient;
 mod chosen;
 mod completions;
+mod doctor;
 mod exit;
 mod hook;
 mod log;
@@ -39,6 +40,7 @@ enum Command {
     Why(why::Args),
     Log(log::Args),
     Replay(replay::Args),
+    Doctor(doctor::Args),
     Pause(runs::PauseArgs),
     Resume(runs::ResumeArgs),
     Abort(runs::AbortArgs),
@@ -83,6 +85,7 @@ fn dispatch(command: &Command) -> anyhow::Result<Exit> {
         Command::Why(args) => why::run(args),
         Command::Log(args) => log::run(args),
         Command::Replay(args) => replay::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Pause(args) => runs::pause(args),
         Command::Resume(args) => runs::resume(args),
         Command::Abort(args) => runs::abort(args),

@@ -8,6 +8,8 @@ mod bd;
 mod commands;
 mod config;
 mod decision;
+#[cfg(unix)]
+mod doctor;
 mod looking_back;
 mod ownership;
 mod places;

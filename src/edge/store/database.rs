@@ -273,13 +273,23 @@ impl Store {
     pub fn sweep_marks(&mut self) -> Result<(), Error> {
         let dir = self.dir.clone();
         self.write(|writer| {
-            let sql = format!("SELECT DISTINCT session FROM run WHERE is_over = 0 OR {IS_OWED}");
-            let mut statement = writer.sql(writer.transaction.prepare(&sql))?;
-            let rows = writer.sql(statement.query_map([], |row| row.get(0)))?;
-            let sessions: Vec<String> = writer.sql(rows.collect())?;
-            dir.keep_only(&sessions);
+            dir.keep_only(&writer.sessions()?);
             Ok(())
         })
+    }
+
+    /// How many such marks there are.
+    pub fn idle_marks(&mut self) -> Result<usize, Error> {
+        let dir = self.dir.clone();
+        self.write(|writer| Ok(dir.marks_beyond(&writer.sessions()?)))
+    }
+
+    /// What is wrong with the whole of the database; nothing if it is sound.
+    pub fn trouble(&mut self) -> Result<Option<String>, Error> {
+        let found: String = self.attempt(|connection| {
+            connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
+        })?;
+        Ok((found != "ok").then_some(found))
     }
 
     /// The runs of which the person was not told something yet, the oldest first: those of one
@@ -512,6 +522,14 @@ impl Writer<'_> {
         let found: rusqlite::Result<Vec<Columns>> = rows.collect();
         let found = self.sql(found)?.into_iter();
         Ok(found.filter_map(|row| row.read().ok()).collect())
+    }
+
+    /// The sessions that hold a run, or are owed a word about one.
+    fn sessions(&self) -> Result<Vec<String>, Error> {
+        let sql = format!("SELECT DISTINCT session FROM run WHERE is_over = 0 OR {IS_OWED}");
+        let mut statement = self.sql(self.transaction.prepare(&sql))?;
+        let rows = self.sql(statement.query_map([], |row| row.get(0)))?;
+        self.sql(rows.collect())
     }
 
     /// Ends a run without a look at what it says. Nobody can be told any more what is owed of it.

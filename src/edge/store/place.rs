@@ -17,6 +17,8 @@ const INSIDE_GIT: &str = "beadlock";
 const WITHOUT_GIT: &str = ".beadlock";
 const MARKS: &str = "sessions";
 const DATABASE: &str = "state.db";
+/// What the name of a damaged database begins with.
+pub const ASIDE: &str = "state.db.corrupt";
 
 impl StoreDir {
     pub fn path(&self) -> &Path {
@@ -71,6 +73,49 @@ impl StoreDir {
                 let _ = fs::remove_file(entry.path());
             }
         }
+    }
+
+    /// How many sessions are marked that none of `sessions` is.
+    pub fn marks_beyond(&self, sessions: &[String]) -> usize {
+        let kept: Vec<String> = sessions.iter().map(|it| mark_name(it)).collect();
+        let marks = fs::read_dir(self.marks()).into_iter().flatten().flatten();
+        let is_beyond = |mark: &fs::DirEntry| {
+            let name = mark.file_name();
+            !kept.iter().any(|kept| name.to_str() == Some(kept))
+        };
+        marks.filter(is_beyond).count()
+    }
+
+    /// Whether a file can be made where the store is, or is going to be; nothing is left there.
+    pub fn can_be_made(&self) -> Result<(), String> {
+        let there = self.0.ancestors().find(|dir| dir.is_dir());
+        let there = there.ok_or_else(|| "there is no such directory".to_owned())?;
+        let probe = tempfile::NamedTempFile::new_in(there);
+        probe.map(drop).map_err(|error| error.to_string())
+    }
+
+    /// Whether the file system keeps two who lock the same file apart.
+    pub fn can_lock(&self) -> Result<bool, String> {
+        let text = |error: std::io::Error| error.to_string();
+        let first = tempfile::NamedTempFile::new_in(&self.0).map_err(text)?;
+        let second = first.reopen().map_err(text)?;
+        if first.as_file().try_lock().is_err() {
+            return Ok(false);
+        }
+        Ok(matches!(
+            second.try_lock(),
+            Err(fs::TryLockError::WouldBlock)
+        ))
+    }
+
+    /// Damaged databases that were put aside here.
+    pub fn set_aside(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let is_aside = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with(ASIDE))
+        };
+        entries.map(|entry| entry.path()).filter(is_aside).collect()
     }
 
     pub fn has_marks(&self) -> bool {

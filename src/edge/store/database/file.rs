@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use rusqlite::{Connection, OpenFlags};
 
 use super::super::error::{Error, from_sqlite, is_corrupt};
-use super::super::place::StoreDir;
+use super::super::place::{ASIDE, StoreDir};
 use super::{BUSY_SECONDS_MAX, busy_handler};
 
 /// What the name of an unfinished database begins with.
@@ -174,12 +174,12 @@ fn put_aside(path: &Path) -> io::Result<PathBuf> {
     };
     let suffixes = || [""].into_iter().chain(COMPANIONS);
     let free = |number: &u32| {
-        let kept = path.with_file_name(format!("state.db.corrupt-{stamp}-{number}"));
+        let kept = path.with_file_name(format!("{ASIDE}-{stamp}-{number}"));
         let is_taken = suffixes().any(|suffix| with(&kept, suffix).exists());
         (!is_taken).then_some(kept)
     };
     let kept = (0..1000).find_map(|number| free(&number));
-    let kept = kept.unwrap_or_else(|| path.with_file_name("state.db.corrupt"));
+    let kept = kept.unwrap_or_else(|| path.with_file_name(ASIDE));
     for suffix in suffixes() {
         match fs::rename(with(path, suffix), with(&kept, suffix)) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),

@@ -1,0 +1,90 @@
+//! The store: whether it is sound, can be written, and keeps two processes apart.
+
+use super::{Finding, Place};
+use crate::cli::ambient::store_here;
+use crate::edge::store::{Error, Store, StoreDir, store_dir_at};
+
+pub fn findings(place: &Place) -> Vec<Finding> {
+    match store_here(&place.dir) {
+        Err(refusal) => {
+            let told = Finding::unknown("store", refusal.what);
+            vec![told.remedy("make the directory readable to you")]
+        }
+        Ok(None) => vec![none_yet(place)],
+        Ok(Some(dir)) => {
+            let mut findings = vec![sound(&dir)];
+            findings.extend(locking(&dir));
+            findings
+        }
+    }
+}
+
+fn none_yet(place: &Place) -> Finding {
+    let home = match &place.ground {
+        Ok(ground) => &ground.home,
+        Err(_) => &place.dir,
+    };
+    let dir = store_dir_at(home);
+    match dir.can_be_made() {
+        Ok(()) => Finding::fine(
+            "store",
+            format!(
+                "there is none yet; `beadlock start` makes it in {}",
+                dir.path().display()
+            ),
+        ),
+        Err(what) => unwritable(&dir, &what),
+    }
+}
+
+fn unwritable(dir: &StoreDir, what: &str) -> Finding {
+    let path = dir.path().display();
+    let told = format!("{path} cannot be written: {what}");
+    Finding::problem("store", told).remedy(format!("chmod -R u+rwX {path}"))
+}
+
+fn sound(dir: &StoreDir) -> Finding {
+    if let Err(what) = dir.can_be_made() {
+        return unwritable(dir, &what);
+    }
+    let checked = Store::open(dir).and_then(|mut store| store.trouble());
+    match checked {
+        Ok(None) => Finding::fine("store", format!("{} is sound", dir.database().display())),
+        Ok(Some(what)) => {
+            let told = format!("{} is damaged: {what}", dir.database().display());
+            Finding::problem("store", told).remedy("beadlock abort")
+        }
+        Err(error @ Error::Newer { .. }) => {
+            let told = Finding::problem("store", error.to_string());
+            told.remedy("cargo install --path . --locked    # of a newer Beadlock")
+        }
+        Err(error @ (Error::Missing { .. } | Error::Corrupt { .. })) => {
+            Finding::problem("store", error.to_string()).remedy("beadlock abort")
+        }
+        Err(error @ Error::Busy { .. }) => {
+            Finding::unknown("store", error.to_string()).remedy("beadlock doctor    # again")
+        }
+        Err(error) => {
+            let database = dir.database();
+            let database = database.display();
+            let told = Finding::problem("store", error.to_string());
+            told.remedy(format!("mv {database} {database}.old"))
+        }
+    }
+}
+
+/// Two hooks at once must not both decide.
+fn locking(dir: &StoreDir) -> Option<Finding> {
+    let path = dir.path().display();
+    let elsewhere = "git clone . /a/local/disk    # and work there";
+    match dir.can_lock() {
+        Ok(true) => None,
+        Ok(false) => {
+            let told = format!(
+                "the file system of {path} does not lock files: two stops at once may lose one"
+            );
+            Some(Finding::problem("lock", told).remedy(elsewhere))
+        }
+        Err(what) => Some(Finding::unknown("lock", format!("{path}: {what}")).remedy(elsewhere)),
+    }
+}
