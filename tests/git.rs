@@ -226,6 +226,7 @@ fn a_clean_tree_has_a_head_a_branch_and_no_changes() {
     let world = World::new();
     let repo = world.repository("repo");
     let expected = WorkTree {
+        place: " .git".to_owned(),
         head: Some(repo.git(&["rev-parse", "HEAD"])),
         branch: Some("main".to_owned()),
         ..WorkTree::default()
@@ -444,6 +445,26 @@ fn a_linked_work_tree_has_its_own_state_and_shares_the_rest() {
     main.fork();
     main.git_stuck(&["merge", "other"]);
     assert_eq!(side.tree().unfinished, None);
+}
+
+#[test]
+fn a_work_tree_is_known_by_where_it_and_its_repository_lie() {
+    let world = World::new();
+    for format in ["sha1", "sha256"] {
+        let main = world.empty_repository(format, &[&format!("--object-format={format}")]);
+        main.write("sub/a", "x");
+        main.commit();
+        let place = |at: &str| world.at(&format!("{format}/{at}")).tree().place;
+        main.git(&["worktree", "add", "--quiet", "trees/side"]);
+        assert_eq!(place(""), " .git");
+        assert_eq!(place("sub"), ".. ../.git");
+        assert_eq!(place("trees/side"), " ../../.git/worktrees/side");
+        // Without its own, git finds the one around it.
+        main.remove("trees/side/.git");
+        assert_eq!(place("trees/side"), "../.. ../../.git");
+        main.git(&["init", "--quiet", "trees/side"]);
+        assert_eq!(place("trees/side"), " .git");
+    }
 }
 
 #[test]

@@ -13,12 +13,12 @@ use beadlock::kernel::otherwise::Difference;
 use beadlock::kernel::policy::{Exits, OnUserPrompt, Policy, WhenUnknown};
 use beadlock::kernel::signal::{Escalation, Words};
 use beadlock::kernel::snapshot::{
-    Background, Baseline, Change, Fault, Git, Glance, Reading, Sensor, Snapshot, WorkTree,
+    Background, Baseline, Change, Fault, Footing, Git, Glance, Reading, Sensor, Snapshot, WorkTree,
 };
 use beadlock::kernel::task::{Claim, Edge, EdgeKind, Epic, Kind, Status, Task, TaskId};
-use beadlock::kernel::verdict::{Allow, Answer, Block, Need, Row, Verdict};
+use beadlock::kernel::verdict::{Allow, Answer, Block, Need, Row, SavedWork, Verdict};
 use beadlock::kernel::{brake, decide, judge, otherwise, wanted};
-use facts::{ACTOR, MINUTE, NOW, changed, new_file, run, stop_of};
+use facts::{ACTOR, MINUTE, NOW, changed, clean_start, new_file, run, stop_of};
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -125,6 +125,17 @@ proptest! {
             let is_said = stop.verdict.answer == Answer::Allow(Allow::Complete);
             let was_said = stop.before.outcome == Some(Outcome::Complete);
             prop_assert_eq!(run.outcome == Some(Outcome::Complete), is_said || was_said);
+        }
+    }
+
+    #[test]
+    fn a_work_tree_that_is_not_there_any_more_is_never_called_saved(policy in policies(), history in histories()) {
+        for stop in play(&policy, &history) {
+            let saved = Answer::Allow(Allow::Checkpoint { git: SavedWork::Saved });
+            let is_called_saved = [Answer::Allow(Allow::Complete), saved].contains(&stop.verdict.answer);
+            if policy.check_git && is_called_saved {
+                prop_assert!(stop.is_where_it_began(), "{:#?}", stop.facts);
+            }
         }
     }
 
@@ -1028,7 +1039,7 @@ impl Facts {
             words: Reading::Known(Words::default()),
             epic: Epic::of(&all, "t-e", NOW).map_or_else(|| failed(Sensor::Tasks), Reading::Known),
             git: Reading::Known(Git::Tree(tree)),
-            baseline: Reading::Known(Baseline::default()),
+            baseline: Reading::Known(clean_start()),
             branches: Reading::Known(Vec::new()),
             background: Vec::new(),
             is_planning: false,
@@ -1170,7 +1181,7 @@ impl Played {
         let baseline = self.facts.baseline.known();
         let is_saved = match self.facts.git.known() {
             None => false,
-            Some(Git::NoRepository | Git::NoWorkTree) => true,
+            Some(Git::NoRepository | Git::NoWorkTree) => self.is_where_it_began(),
             Some(Git::Tree(tree)) => {
                 let is_left = |(path, content): (&String, &String)| {
                     baseline.is_some_and(|baseline| baseline.paths.get(path) == Some(content))
@@ -1184,6 +1195,20 @@ impl Played {
             }
         };
         epic.is_some_and(is_over) && (is_saved || !policy.check_git)
+    }
+
+    /// What git finds is what it found at the start, or a tree where there was none.
+    fn is_where_it_began(&self) -> bool {
+        let (Some(baseline), Some(git)) = (self.facts.baseline.known(), self.facts.git.known())
+        else {
+            return false;
+        };
+        match (&baseline.footing, git) {
+            (Some(Footing::Tree(then)), Git::Tree(now)) => *then == now.place,
+            (_, Git::Tree(_)) => true,
+            (then, Git::NoRepository) => *then == Some(Footing::NoRepository),
+            (then, Git::NoWorkTree) => *then == Some(Footing::NoWorkTree),
+        }
     }
 }
 
@@ -1382,8 +1407,10 @@ fn gits() -> impl Strategy<Value = Git> {
         select(vec!["c0", "c1", "c2"]),
         vec(change, 0..3),
         proptest::bool::weighted(0.1),
+        proptest::bool::weighted(0.1),
     )
-        .prop_map(|(head, changes, is_merging)| WorkTree {
+        .prop_map(|(head, changes, is_merging, is_elsewhere)| WorkTree {
+            place: if is_elsewhere { ".." } else { "" }.to_owned(),
             head: Some(head.into()),
             changes,
             unfinished: is_merging.then(|| "merge".into()),
@@ -1409,6 +1436,16 @@ fn readings() -> impl Strategy<Value = Facts> {
         changes: vec![changed("own.rs", "1")],
         ..WorkTree::default()
     }));
+    let unnoted = Baseline {
+        footing: None,
+        ..own.clone()
+    };
+    let baseline = prop_oneof![
+        8 => Just(own),
+        1 => Just(unnoted),
+        1 => Just(Baseline::of(&Git::NoRepository)),
+        1 => Just(Baseline::of(&Git::NoWorkTree)),
+    ];
     let branches = prop_oneof![3 => Just(Vec::new()), 1 => Just(vec!["agent-t-e.1".to_owned()])];
     let background = vec(select(vec!["1", "2", "3"]), 0..2).prop_map(|ids| {
         let work = |id: &str| Background {
@@ -1422,7 +1459,7 @@ fn readings() -> impl Strategy<Value = Facts> {
         reading(words()),
         reading(epic),
         reading(gits()),
-        reading(Just(own)),
+        reading(baseline),
         reading(branches),
     );
     let stop = (

@@ -7,7 +7,7 @@ use beadlock::kernel::otherwise::{Difference, Setting, otherwise};
 use beadlock::kernel::policy::{OnUserPrompt, Policy, WhenUnknown};
 use beadlock::kernel::signal::{Escalation, Words};
 use beadlock::kernel::snapshot::{
-    Background, Fault, Git, Glance, Reading, Sensor, Snapshot, WorkTree,
+    Background, Baseline, Fault, Git, Glance, Reading, Sensor, Snapshot, WorkTree,
 };
 use beadlock::kernel::task::{Cause, Epic, EpicTask, Stage, Status, TaskId};
 use facts::{MINUTE, NOW, changed, new_file, run, stop_of};
@@ -146,6 +146,28 @@ fn a_tracker_that_does_not_answer_leaves_the_limits_and_the_agents_word() {
         ways(&snapshot),
         [(vec![Difference::FirstInARow], "unknown")]
     );
+}
+
+/// What is asked of git is the tree that the run began in, wherever git was not asked.
+#[test]
+fn work_is_complete_only_where_it_began() {
+    let here = Git::Tree(WorkTree {
+        place: " .git".into(),
+        ..WorkTree::default()
+    });
+    let mut snapshot = ready();
+    snapshot.baseline = Reading::Known(Baseline::of(&here));
+    snapshot.git = Reading::Unread;
+    snapshot.glance = Some(Glance::default());
+    let closed = vec![Difference::TasksClosed(ids(&["t-2"]))];
+    assert_eq!(ways(&snapshot)[0], (closed.clone(), "complete"));
+    let unchecked = vec![Difference::Setting(Setting::CheckGit(false))];
+    let mut gone = done();
+    gone.baseline = Reading::Known(Baseline::of(&here));
+    gone.git = Reading::Known(Git::NoRepository);
+    let ways = ways(&gone);
+    assert_eq!(ways[0], (vec![BLOCKED], "needs_human"));
+    assert!(ways.contains(&(unchecked, "complete")), "{ways:?}");
 }
 
 #[test]

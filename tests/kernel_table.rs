@@ -15,7 +15,7 @@ use beadlock::kernel::ledger::{
 use beadlock::kernel::policy::{Exits, OnUserPrompt, Policy, WhenUnknown};
 use beadlock::kernel::signal::{Escalation, Words};
 use beadlock::kernel::snapshot::{
-    Background, Baseline, Fault, Git, Glance, Reading, Sensor, Snapshot, WorkTree,
+    Background, Baseline, Fault, Footing, Git, Glance, Reading, Sensor, Snapshot, WorkTree,
 };
 use beadlock::kernel::task::{Cause, Claim, Edge, EdgeKind, Epic, Kind, Status, Task, TaskId};
 use beadlock::kernel::verdict::{
@@ -33,13 +33,13 @@ fn before_anything_is_judged_rows_one_to_eight_apply_in_order() {
 #[test]
 fn every_combination_of_facts_is_answered_as_the_table_says() {
     let cases = Case::works().inspect(Case::is_answered_by_the_table);
-    assert_eq!(cases.count(), 409_600);
+    assert_eq!(cases.count(), 450_560);
 }
 
 #[test]
 fn rows_that_hold_a_few_times_count_their_own_stops_in_a_row() {
     let cases = Case::streaks().inspect(Case::is_answered_by_the_table);
-    assert_eq!(cases.count(), 46_080);
+    assert_eq!(cases.count(), 253_440);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn memory_alone_is_as_good_as_nothing_where_the_agent_would_be_let_go() {
         let mut snapshot = stop_of(run(&policy));
         snapshot.enabled = Reading::Known(true);
         snapshot.words = Reading::Known(Words::default());
-        snapshot.git = Reading::Known(Git::NoRepository);
+        snapshot.git = Reading::Known(Git::Tree(WorkTree::default()));
         snapshot.branches = Reading::Known(Vec::new());
         snapshot.epic.clone_from(&tasks.reading);
         let fresh = judge(&snapshot, &policy);
@@ -158,7 +158,7 @@ fn open_and_claimed(policy: &Policy) -> Snapshot {
         ..Words::default()
     });
     snapshot.epic = Epic::of(&tasks, "t-e", NOW).map_or(Reading::Unread, Reading::Known);
-    snapshot.git = Reading::Known(Git::NoRepository);
+    snapshot.git = Reading::Known(Git::Tree(WorkTree::default()));
     snapshot
 }
 
@@ -598,7 +598,7 @@ const TABLE: &[Line] = &[
     Line { row: 16, applies: |c| c.tasks.is_quiet() && c.tasks.has_rest && !c.tasks.has_knot, expected: Case::all_blocked },
     Line { row: 17, applies: |c| c.tasks.is_quiet() && c.tasks.has_knot, expected: |_| Waits("deadlocked") },
     Line { row: 18, applies: |c| !c.tasks.is_quiet(), expected: |_| Ends("unchecked") },
-    Line { row: 19, applies: |c| c.policy.check_git && c.tree.is_unknown_to_row_19(), expected: |c| c.unknown(19) },
+    Line { row: 19, applies: |c| c.policy.check_git && c.is_unknown_to_row_19(), expected: |c| c.unknown(19) },
     Line { row: 20, applies: |c| c.policy.check_git && c.must_save(), expected: |_| Holds("unsaved_work") },
     Line { row: 22, applies: |_| true, expected: |_| Ends("complete") },
 ];
@@ -636,7 +636,7 @@ impl Case {
     }
 
     fn checkpoint(&self) -> Expected {
-        let has_unsaved = !self.tree.is_unknown && (self.tree.has_work || self.tree.has_new);
+        let has_unsaved = !self.is_git_unknown() && (self.has_work() || self.has_new());
         if self.policy.check_git && has_unsaved && self.decided_by(10) < 2 {
             Holds("unsaved_work")
         } else {
@@ -680,9 +680,46 @@ impl Case {
             InARow::NewFiles(length) => length > 0 && !self.is_progress(),
             InARow::Nothing | InARow::Row(..) => false,
         };
-        self.tree.has_work
+        self.has_work()
             || self.tree.has_branches == Some(true)
-            || self.tree.has_new && !was_asked_for_new_files
+            || self.has_new() && !was_asked_for_new_files
+    }
+
+    /// Without an answer, or with one that is not about the work that the run began with: what was
+    /// a work tree then has to be the same one now, and nothing to save in is only good enough if
+    /// there was nothing then.
+    fn is_git_unknown(&self) -> bool {
+        let is_as_then = match (self.began_in, self.tree.stands_in) {
+            (BeganIn::TheSame, _) => true,
+            (BeganIn::AnotherTree, _) => false,
+            (BeganIn::NoRepository, StandsIn::Nothing) => true,
+            (BeganIn::BareRepository, StandsIn::Bare) => true,
+            // The tree is new, or it is not known whether it is.
+            (_, StandsIn::Tree) => true,
+            (_, StandsIn::Nothing | StandsIn::Bare) => false,
+        };
+        self.tree.is_unknown || !is_as_then
+    }
+
+    /// Branches are only asked for where nothing else is left to do.
+    fn is_unknown_to_row_19(&self) -> bool {
+        self.is_git_unknown() || self.tree.has_branches.is_none() && !self.has_work()
+    }
+
+    /// Nothing was anybody's where there was nothing to save in.
+    fn is_all_the_agents(&self) -> bool {
+        match self.began_in {
+            BeganIn::NoRepository | BeganIn::BareRepository => self.tree.has_own,
+            BeganIn::TheSame | BeganIn::AnotherTree | BeganIn::NotNoted => false,
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.tree.has_work || self.is_all_the_agents()
+    }
+
+    fn has_new(&self) -> bool {
+        self.tree.has_new || self.is_all_the_agents()
     }
 
     /// Consecutive judged stops that a row decided before this one; progress restarts them.
@@ -706,6 +743,7 @@ struct Case {
     said: Said,
     tasks: &'static Tasks,
     tree: &'static Tree,
+    began_in: BeganIn,
     policy: &'static Policy,
     in_a_row: InARow,
     /// The run has never seen the work like this.
@@ -823,6 +861,25 @@ enum InARow {
     NewFiles(u32),
 }
 
+/// What the baseline says that git found when the run began.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum BeganIn {
+    /// What it finds now.
+    TheSame,
+    AnotherTree,
+    NoRepository,
+    BareRepository,
+    NotNoted,
+}
+
+/// What git finds now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum StandsIn {
+    Nothing,
+    Bare,
+    Tree,
+}
+
 /// A tracker's answer, and what a person would say about it.
 #[expect(
     clippy::struct_excessive_bools,
@@ -868,11 +925,14 @@ struct Tree {
     branches: Reading<Vec<String>>,
     print: Fingerprint,
     is_readable: bool,
+    stands_in: StandsIn,
     /// Whether anything is unsaved cannot be told.
     is_unknown: bool,
     /// Changes of tracked files, or something unfinished.
     has_work: bool,
     has_new: bool,
+    /// An edit and a new file that the baseline has too.
+    has_own: bool,
     /// Nothing where that cannot be told.
     has_branches: Option<bool>,
 }
@@ -880,13 +940,6 @@ struct Tree {
 impl fmt::Debug for Tree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
-    }
-}
-
-impl Tree {
-    /// Branches are only asked for where nothing else is left to do.
-    fn is_unknown_to_row_19(&self) -> bool {
-        self.is_unknown || self.has_branches.is_none() && !self.has_work
     }
 }
 
@@ -981,6 +1034,14 @@ const IN_A_ROW: [InARow; 12] = [
     InARow::NewFiles(2),
 ];
 
+const BEGAN_IN: [BeganIn; 5] = [
+    BeganIn::TheSame,
+    BeganIn::AnotherTree,
+    BeganIn::NoRepository,
+    BeganIn::BareRepository,
+    BeganIn::NotNoted,
+];
+
 const LATE: i64 = 120 * MINUTE + 1;
 const STILL_IN_TIME: i64 = 120 * MINUTE;
 
@@ -992,6 +1053,7 @@ impl Case {
             said: Said::Nothing,
             tasks: tasks_named(tasks),
             tree: tree_named(tree),
+            began_in: BeganIn::TheSame,
             policy: &POLICIES[policy],
             in_a_row: InARow::Nothing,
             is_new_state: false,
@@ -1041,6 +1103,7 @@ impl Case {
                 said,
                 tasks,
                 tree,
+                began_in: BeganIn::TheSame,
                 policy: dial.one_of(&TALKING),
                 in_a_row: InARow::Nothing,
                 is_new_state: false,
@@ -1055,13 +1118,14 @@ impl Case {
             said: dial.pick(&SAID),
             tasks: dial.one_of(&TASKS),
             tree: dial.one_of(&TREES),
+            began_in: BeganIn::TheSame,
             policy: dial.one_of(&POLICIES),
             in_a_row: InARow::Nothing,
             is_new_state: false,
         })
     }
 
-    /// Stops that came after others like them.
+    /// Stops that came after others like them, in runs that began here or elsewhere.
     fn streaks() -> impl Iterator<Item = Case> {
         let tasks = [
             "unreadable",
@@ -1075,6 +1139,7 @@ impl Case {
             said: dial.pick(&[Said::Nothing, Said::Done, Said::Checkpoint]),
             tasks: dial.pick(&tasks),
             tree: dial.one_of(&TREES),
+            began_in: dial.pick(&BEGAN_IN),
             policy: dial.one_of(&DOUBTING),
             in_a_row: dial.pick(&IN_A_ROW),
             is_new_state: dial.flip(),
@@ -1254,9 +1319,28 @@ impl Case {
         snapshot.epic.clone_from(&self.tasks.reading);
         snapshot.own_ready = Reading::Known(None);
         snapshot.git.clone_from(&self.tree.git);
-        snapshot.baseline.clone_from(&self.tree.baseline);
+        snapshot.baseline = self.began_in.baseline(&self.tree.baseline);
         snapshot.branches.clone_from(&self.tree.branches);
         snapshot
+    }
+}
+
+impl BeganIn {
+    fn baseline(self, here: &Reading<Baseline>) -> Reading<Baseline> {
+        let Reading::Known(here) = here else {
+            return here.clone();
+        };
+        let with = |footing| Baseline {
+            footing,
+            ..here.clone()
+        };
+        Reading::Known(match self {
+            BeganIn::TheSame => here.clone(),
+            BeganIn::AnotherTree => with(Some(Footing::Tree("elsewhere".into()))),
+            BeganIn::NotNoted => with(None),
+            BeganIn::NoRepository => Baseline::of(&Git::NoRepository),
+            BeganIn::BareRepository => Baseline::of(&Git::NoWorkTree),
+        })
     }
 }
 
@@ -1668,8 +1752,8 @@ fn several_kinds_of_tasks() -> Vec<Tasks> {
     ]
 }
 
-/// What a person would say about a work tree, in letters: `w`ork unsaved, `n`ew files, `b`ranches,
-/// branches `u`nreadable; `?` if it cannot be told.
+/// What a person would say about a work tree, in letters: `w`ork unsaved, `n`ew files, their `o`wn,
+/// `b`ranches, branches `u`nreadable; `?` if it cannot be told.
 fn tree(name: &'static str, says: &str, work_tree: WorkTree) -> Tree {
     let baseline = Baseline::of(&Git::Tree(WorkTree {
         changes: vec![changed("own.rs", "1"), new_file("own.txt", "1")],
@@ -1689,6 +1773,11 @@ fn tree_of(name: &'static str, says: &str, git: Reading<Git>, baseline: Reading<
         name,
         print: print_of(&Reading::Unread, &git),
         is_readable: git.known().is_some(),
+        stands_in: match &git {
+            Reading::Known(Git::NoRepository) => StandsIn::Nothing,
+            Reading::Known(Git::NoWorkTree) => StandsIn::Bare,
+            Reading::Known(Git::Tree(_)) | Reading::Failed(_) | Reading::Unread => StandsIn::Tree,
+        },
         git,
         baseline,
         branches: match has_branches {
@@ -1699,6 +1788,7 @@ fn tree_of(name: &'static str, says: &str, git: Reading<Git>, baseline: Reading<
         is_unknown: says.contains('?'),
         has_work: says.contains('w'),
         has_new: says.contains('n'),
+        has_own: says.contains('o'),
         has_branches,
     }
 }
@@ -1725,18 +1815,31 @@ static TREES: LazyLock<Vec<Tree>> = LazyLock::new(|| {
     ];
     let failed = || Fault::new(Sensor::Git, "timed out");
     let clean = || Reading::Known(Git::Tree(with(Vec::new())));
-    let nothing = || Reading::Known(Baseline::default());
+    let since_then = |git: Git| {
+        let baseline = Baseline::of(&git);
+        (Reading::Known(git), Reading::Known(baseline))
+    };
+    let (nowhere, since_nowhere) = since_then(Git::NoRepository);
+    let (bare, since_bare) = since_then(Git::NoWorkTree);
+    let (_, nothing) = since_then(Git::Tree(with(Vec::new())));
     let new = || new_file("new.rs", "1");
     let edit = || changed("a.rs", "1");
     vec![
-        tree_of("unreadable", "?", Reading::Failed(failed()), nothing()),
+        tree_of("unreadable", "?", Reading::Failed(failed()), nothing),
+        tree_of("no repository", "", nowhere.clone(), since_nowhere),
+        tree_of("bare", "", bare.clone(), since_bare),
         tree_of(
-            "no repository",
-            "",
-            Reading::Known(Git::NoRepository),
+            "no repository, baseline never recorded",
+            "?",
+            nowhere,
             Reading::Unread,
         ),
-        tree_of("bare", "", Reading::Known(Git::NoWorkTree), Reading::Unread),
+        tree_of(
+            "bare, baseline unreadable",
+            "?",
+            bare,
+            Reading::Failed(failed()),
+        ),
         tree_of(
             "baseline unreadable",
             "?",
@@ -1745,7 +1848,7 @@ static TREES: LazyLock<Vec<Tree>> = LazyLock::new(|| {
         ),
         tree_of("baseline never recorded", "?", clean(), Reading::Unread),
         tree("clean", "", with(Vec::new())),
-        tree("the person's own half-finished files", "", with(own())),
+        tree("the person's own half-finished files", "o", with(own())),
         tree("what the machinery writes", "", with(machinery)),
         tree("an edit", "w", with(vec![edit()])),
         tree(
@@ -1761,7 +1864,7 @@ static TREES: LazyLock<Vec<Tree>> = LazyLock::new(|| {
         tree("a new file", "n", with(vec![new()])),
         tree(
             "a new file beside the person's own",
-            "n",
+            "no",
             with([own(), vec![new()]].concat()),
         ),
         tree("an edit and a new file", "wn", with(vec![edit(), new()])),

@@ -142,6 +142,11 @@ impl Git {
             changes.extend(self.change_outside(root, file, &clock)?);
         }
         Ok(snapshot::Git::Tree(WorkTree {
+            place: format!(
+                "{} {}",
+                path_from(&self.dir, root),
+                path_from(&self.dir, &found.git_dir)
+            ),
             unfinished: self.unfinished(&found, &clock)?.map(str::to_owned),
             changes,
             head: status.head,

@@ -370,17 +370,22 @@ impl Facts<'_> {
         })
     }
 
-    /// The tree, or none where there is nothing to save in; a fault if that cannot be told.
+    /// The tree, or none where there never was anything to save in; a fault if that cannot be told.
     fn git_answer(&self) -> Result<Result<Option<&WorkTree>, Fault>, Vec<Sensor>> {
-        Ok(match &self.snapshot.git {
+        let git = match &self.snapshot.git {
             Reading::Unread => return Err(vec![Sensor::Git]),
+            Reading::Failed(fault) => return Ok(Err(fault.clone())),
+            Reading::Known(git) => git,
+        };
+        Ok(match &self.snapshot.baseline {
             Reading::Failed(fault) => Err(fault.clone()),
-            Reading::Known(Git::NoRepository | Git::NoWorkTree) => Ok(None),
-            Reading::Known(Git::Tree(tree)) => match &self.snapshot.baseline {
-                Reading::Known(_) => Ok(Some(tree)),
-                Reading::Failed(fault) => Err(fault.clone()),
-                // Without it the person's own changes would be asked for.
-                Reading::Unread => Err(Fault::unread(Sensor::Baseline)),
+            // Without it the person's own changes would be asked for, and nobody knows whether
+            // there was anything to save in.
+            Reading::Unread => Err(Fault::unread(Sensor::Baseline)),
+            Reading::Known(baseline) => match (baseline.lost_footing(git), git) {
+                (Some(what), _) => Err(Fault::new(Sensor::Git, what)),
+                (None, Git::NoRepository | Git::NoWorkTree) => Ok(None),
+                (None, Git::Tree(tree)) => Ok(Some(tree)),
             },
         })
     }

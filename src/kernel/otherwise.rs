@@ -5,7 +5,7 @@ use super::ledger::{Fingerprint, Run};
 use super::moment::Moment;
 use super::policy::{CYCLES_MAX, OnUserPrompt, Policy, WhenUnknown};
 use super::signal::{Escalation, Words};
-use super::snapshot::{Git, Reading, Snapshot, WorkTree};
+use super::snapshot::{Footing, Git, Reading, Snapshot, WorkTree};
 use super::task::{EpicTask, Stage, Status, TaskId};
 use super::verdict::{Answer, Row, Verdict};
 
@@ -106,7 +106,12 @@ fn assumed(snapshot: &Snapshot) -> Snapshot {
     }
     if assumed.git.is_unread() {
         let glance = snapshot.glance.clone().unwrap_or_default();
+        let footing = snapshot.baseline.known().and_then(|it| it.footing.clone());
         assumed.git = Reading::Known(Git::Tree(WorkTree {
+            place: match footing {
+                Some(Footing::Tree(place)) => place,
+                Some(Footing::NoRepository | Footing::NoWorkTree) | None => String::new(),
+            },
             head: glance.head,
             changes: glance.changes,
             ..WorkTree::default()

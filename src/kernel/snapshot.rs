@@ -157,8 +157,30 @@ pub enum Git {
     Tree(WorkTree),
 }
 
+/// What git stood on when it answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Footing {
+    NoRepository,
+    NoWorkTree,
+    /// And which one, by `WorkTree::place`.
+    Tree(String),
+}
+
+impl Git {
+    fn footing(&self) -> Footing {
+        match self {
+            Git::NoRepository => Footing::NoRepository,
+            Git::NoWorkTree => Footing::NoWorkTree,
+            Git::Tree(tree) => Footing::Tree(tree.place.clone()),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkTree {
+    /// Where it lies and where its repository does, seen from where git was asked: git looks
+    /// further up, and may find another one, as soon as this one's own `.git` is gone.
+    pub place: String,
     /// Nothing on a branch without commits.
     pub head: Option<String>,
     /// Nothing on a detached HEAD.
@@ -190,6 +212,8 @@ pub struct Change {
 /// The work tree as the run's start found it: what the person had not ended then is theirs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baseline {
+    /// Nothing in one that was kept before this was noted.
+    pub footing: Option<Footing>,
     /// Every path dirty or untracked then, with its content.
     pub paths: BTreeMap<String, String>,
     /// A merge, rebase or the like that was under way.
@@ -198,13 +222,32 @@ pub struct Baseline {
 
 impl Baseline {
     pub fn of(git: &Git) -> Baseline {
-        let Git::Tree(tree) = git else {
-            return Baseline::default();
+        let (changes, unfinished) = match git {
+            Git::NoRepository | Git::NoWorkTree => (&[][..], None),
+            Git::Tree(tree) => (&tree.changes[..], tree.unfinished.clone()),
         };
         let entry = |change: &Change| (change.path.clone(), change.content.clone());
         Baseline {
-            paths: tree.changes.iter().map(entry).collect(),
-            unfinished: tree.unfinished.clone(),
+            footing: Some(git.footing()),
+            paths: changes.iter().map(entry).collect(),
+            unfinished,
+        }
+    }
+
+    /// Why what git says now proves nothing about the work that the run began with.
+    pub fn lost_footing(&self, git: &Git) -> Option<&'static str> {
+        match (&self.footing, git.footing()) {
+            (Some(Footing::NoRepository), Footing::NoRepository) => None,
+            (Some(Footing::NoWorkTree), Footing::NoWorkTree) => None,
+            (_, Footing::NoRepository) => {
+                Some("found no repository, which is not how the run began")
+            }
+            (_, Footing::NoWorkTree) => Some("found no work tree, which is not how the run began"),
+            (Some(Footing::Tree(then)), Footing::Tree(now)) if *then != now => {
+                Some("found another work tree than the one that the run began in")
+            }
+            // One that was made since has nothing in it that was there at the start.
+            (Some(_) | None, Footing::Tree(_)) => None,
         }
     }
 

@@ -14,6 +14,7 @@ mod looking_back;
 mod ownership;
 mod places;
 mod prompts;
+mod saving;
 mod scene;
 mod sessions;
 mod state;

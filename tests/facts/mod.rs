@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use beadlock::kernel::ledger::{Counters, Run, State, Territory, Told, Turn};
 use beadlock::kernel::moment::Moment;
 use beadlock::kernel::policy::Policy;
-use beadlock::kernel::snapshot::{Baseline, Change, Reading, Snapshot, Stop};
+use beadlock::kernel::snapshot::{Baseline, Change, Git, Reading, Snapshot, Stop, WorkTree};
 
 pub const MINUTE: i64 = 60_000;
 pub const NOW: Moment = Moment(1_800_000_000_000);
@@ -53,8 +53,13 @@ pub fn stop_of(run: Run) -> Snapshot {
     };
     let mut snapshot = Snapshot::of(stop, NOW);
     snapshot.run = Reading::Known(Some(run));
-    snapshot.baseline = Reading::Known(Baseline::default());
+    snapshot.baseline = Reading::Known(clean_start());
     snapshot
+}
+
+/// Of a run that began in a work tree as it was committed.
+pub fn clean_start() -> Baseline {
+    Baseline::of(&Git::Tree(WorkTree::default()))
 }
 
 pub fn changed(path: &str, content: &str) -> Change {

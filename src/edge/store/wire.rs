@@ -14,7 +14,7 @@ use crate::kernel::ledger::{
 };
 use crate::kernel::moment::Moment;
 use crate::kernel::policy::{Exits, OnUserPrompt, Policy, WhenUnknown};
-use crate::kernel::snapshot::Baseline;
+use crate::kernel::snapshot::{Baseline, Footing};
 use crate::kernel::task::TaskId;
 use crate::kernel::verdict::Row;
 pub use evidence::{Evidence, Part, sensor_key};
@@ -354,13 +354,44 @@ impl TryFrom<StoredPrompt> for Prompt {
 /// The work tree as the run's start found it.
 #[derive(Serialize, Deserialize)]
 pub struct StoredBaseline<'a> {
+    #[serde(default)]
+    footing: Option<StoredFooting<'a>>,
     paths: Cow<'a, BTreeMap<String, String>>,
     unfinished: Option<Cow<'a, str>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StoredFooting<'a> {
+    NoRepository,
+    NoWorkTree,
+    Tree(Cow<'a, str>),
+}
+
+impl<'a> From<&'a Footing> for StoredFooting<'a> {
+    fn from(footing: &'a Footing) -> StoredFooting<'a> {
+        match footing {
+            Footing::NoRepository => StoredFooting::NoRepository,
+            Footing::NoWorkTree => StoredFooting::NoWorkTree,
+            Footing::Tree(place) => StoredFooting::Tree(Cow::Borrowed(place)),
+        }
+    }
+}
+
+impl From<StoredFooting<'_>> for Footing {
+    fn from(stored: StoredFooting<'_>) -> Footing {
+        match stored {
+            StoredFooting::NoRepository => Footing::NoRepository,
+            StoredFooting::NoWorkTree => Footing::NoWorkTree,
+            StoredFooting::Tree(place) => Footing::Tree(place.into_owned()),
+        }
+    }
 }
 
 impl<'a> From<&'a Baseline> for StoredBaseline<'a> {
     fn from(baseline: &'a Baseline) -> StoredBaseline<'a> {
         StoredBaseline {
+            footing: baseline.footing.as_ref().map(StoredFooting::from),
             paths: Cow::Borrowed(&baseline.paths),
             unfinished: baseline.unfinished.as_deref().map(Cow::Borrowed),
         }
@@ -370,6 +401,7 @@ impl<'a> From<&'a Baseline> for StoredBaseline<'a> {
 impl From<StoredBaseline<'_>> for Baseline {
     fn from(stored: StoredBaseline<'_>) -> Baseline {
         Baseline {
+            footing: stored.footing.map(Footing::from),
             paths: stored.paths.into_owned(),
             unfinished: stored.unfinished.map(Cow::into_owned),
         }

@@ -401,6 +401,8 @@ enum StoredGit {
     NoRepository,
     NoWorkTree,
     Tree {
+        #[serde(default)]
+        place: String,
         head: Option<String>,
         branch: Option<String>,
         unfinished: Option<String>,
@@ -415,6 +417,7 @@ impl From<&Git> for StoredGit {
             Git::NoRepository => StoredGit::NoRepository,
             Git::NoWorkTree => StoredGit::NoWorkTree,
             Git::Tree(tree) => StoredGit::Tree {
+                place: tree.place.clone(),
                 head: tree.head.clone(),
                 branch: tree.branch.clone(),
                 unfinished: tree.unfinished.clone(),
@@ -431,12 +434,14 @@ impl From<StoredGit> for Git {
             StoredGit::NoRepository => Git::NoRepository,
             StoredGit::NoWorkTree => Git::NoWorkTree,
             StoredGit::Tree {
+                place,
                 head,
                 branch,
                 unfinished,
                 changes: stored,
                 is_approximate,
             } => Git::Tree(WorkTree {
+                place,
                 head,
                 branch,
                 unfinished,
@@ -457,6 +462,7 @@ mod tests {
         Told, Turn,
     };
     use crate::kernel::policy::Policy;
+    use crate::kernel::snapshot::Footing;
     use crate::kernel::verdict::Row;
 
     fn task(id: &str, status: &str, stage: Stage) -> EpicTask {
@@ -587,6 +593,7 @@ mod tests {
         let mut snapshot = Snapshot::of(stop, Moment(1_800_000_000_123));
         snapshot.run = Reading::Known(Some(run()));
         snapshot.baseline = Reading::Known(Baseline {
+            footing: Some(Footing::Tree(" .git".into())),
             paths: BTreeMap::from([("x".into(), "y".into())]),
             unfinished: Some("rebase".into()),
         });
@@ -607,6 +614,7 @@ mod tests {
             changes: vec![change.clone()],
         });
         snapshot.git = Reading::Known(Git::Tree(WorkTree {
+            place: " .git".into(),
             head: Some("1a".into()),
             branch: Some("main".into()),
             unfinished: Some("merge".into()),
@@ -641,15 +649,39 @@ mod tests {
         odd.remembered = Reading::Known(None);
         odd.own_ready = Reading::Known(None);
         for git in [Git::NoRepository, Git::NoWorkTree] {
+            odd.baseline = Reading::Known(Baseline::of(&git));
             odd.git = Reading::Known(git);
             comes_back(&odd);
         }
+        odd.baseline = Reading::Known(Baseline::default());
+        comes_back(&odd);
         for sensor in Sensor::ALL {
             odd.words = Reading::Failed(Fault::new(sensor, "timed out: `x`"));
             comes_back(&odd);
         }
         odd.mark_unread_as_failed(Sensor::Tasks);
         comes_back(&odd);
+    }
+
+    /// What was kept before the footing was noted.
+    #[test]
+    fn evidence_without_a_footing_is_read() {
+        let mut old = full();
+        if let (Reading::Known(baseline), Reading::Known(Git::Tree(tree))) =
+            (&mut old.baseline, &mut old.git)
+        {
+            baseline.footing = None;
+            tree.place.clear();
+        }
+        let text = serde_json::to_string(&Evidence::of(&old).unwrap()).unwrap();
+        let text = text.replace("\"footing\":null,", "");
+        let text = text.replace("\"place\":\"\",", "");
+        assert!(
+            !text.contains("footing") && !text.contains("place"),
+            "{text}"
+        );
+        let read: Evidence = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.snapshot().unwrap(), old);
     }
 
     #[test]
