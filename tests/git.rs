@@ -181,6 +181,7 @@ fn tracked(path: &str, content: impl Into<String>) -> Change {
         path: path.to_owned(),
         is_untracked: false,
         content: content.into(),
+        staged: None,
     }
 }
 
@@ -562,8 +563,11 @@ fn a_submodule_is_changed_by_commits_and_edits_but_not_by_stray_files() {
     lib.write("a", "two\n");
     let old = library.git(&["rev-parse", "HEAD"]);
     for git in [Git::at(&repo.root), without_git(&repo)] {
-        let expected = tracked("lib", format!("{old} S.M."));
-        assert_eq!(tree(git.read(LONG)).changes, [expected]);
+        let changes = tree(git.read(LONG)).changes;
+        assert_eq!(changes.len(), 1);
+        assert!(!changes[0].is_untracked);
+        let flags = format!("{old} S.M. ");
+        assert!(changes[0].content.starts_with(&flags), "{changes:?}");
     }
     lib.commit();
     let new = lib.git(&["rev-parse", "HEAD"]);
@@ -573,6 +577,87 @@ fn a_submodule_is_changed_by_commits_and_edits_but_not_by_stray_files() {
     }
     assert_eq!(lib.place().main_root, Some(lib.root.clone()));
     assert!(!lib.place().is_linked);
+}
+
+/// Of somebody's half-finished file the names alone tell nothing: it was changed before.
+fn tells_apart(repo: &Repo, edits: &[&dyn Fn()]) {
+    let mut seen = vec![repo.tree().changes];
+    for (number, edit) in edits.iter().enumerate() {
+        edit();
+        let changes = repo.tree().changes;
+        assert_eq!(repo.tree().changes, changes, "edit {number}");
+        assert!(!seen.contains(&changes), "edit {number}: {changes:?}");
+        seen.push(changes);
+    }
+}
+
+#[test]
+fn each_edit_in_a_submodule_that_was_edited_before_is_seen() {
+    let world = World::new();
+    world.repository("library");
+    let repo = world.repository("repo");
+    repo.git(&["submodule", "--quiet", "add", "../library", "lib"]);
+    repo.commit();
+    let lib = world.at("repo/lib");
+    lib.write("b", "x");
+    lib.commit();
+    lib.write("a", "theirs\n");
+    tells_apart(
+        &repo,
+        &[
+            &|| lib.write("a", "ours\n"),
+            &|| lib.write("b", "ours\n"),
+            &|| lib.remove("a"),
+            &|| lib.commit(),
+        ],
+    );
+    lib.write("a", "theirs\n");
+    let before = repo.tree().changes;
+    lib.write("stray", "x");
+    assert_eq!(repo.tree().changes, before);
+}
+
+#[test]
+fn each_edit_in_a_repository_within_is_seen() {
+    let world = World::new();
+    let repo = world.repository("repo");
+    let inner = world.repository("repo/inner");
+    let clean = repo.tree().changes;
+    inner.write("a", "theirs\n");
+    tells_apart(
+        &repo,
+        &[
+            &|| inner.write("a", "ours\n"),
+            &|| inner.write("new", "x"),
+            &|| inner.write("new", "y"),
+        ],
+    );
+    // It is saved there, whoever did it.
+    inner.commit();
+    assert_eq!(repo.tree().changes, clean);
+}
+
+#[test]
+fn what_only_the_index_has_is_seen() {
+    let world = World::new();
+    let repo = world.repository("repo");
+    let stage = |text: &str| {
+        repo.write("a", text);
+        repo.git(&["add", "a"]);
+        repo.write("a", "theirs\n");
+    };
+    repo.write("a", "theirs\n");
+    let theirs = repo.tree().changes;
+    assert_eq!(theirs, [tracked("a", hash("theirs\n"))]);
+    tells_apart(&repo, &[&|| stage("ours\n"), &|| stage("more\n")]);
+    // What is in the work tree as well is not the index's own.
+    repo.git(&["add", "a"]);
+    assert_eq!(repo.tree().changes, theirs);
+    repo.git(&["reset", "--quiet"]);
+    assert_eq!(repo.tree().changes, theirs);
+    // Nor is a file that is no longer in it.
+    repo.git(&["rm", "--quiet", "--cached", "a"]);
+    assert_eq!(repo.tree().changes, theirs);
 }
 
 #[test]
@@ -1014,6 +1099,26 @@ mod unix {
             "case $* in *rev-parse*) \"$GIT\" \"$@\";; *) \"$GIT\" \"$@\" | head -c 20;; esac";
         let unmerged = with_script(&repo, script).unmerged(&ids(&["with-a-long-name"]), LONG);
         assert!(matches!(unmerged, Err(Error::Cut { .. })), "{unmerged:?}");
+    }
+
+    #[test]
+    fn a_file_that_may_be_run_is_another_one() {
+        let world = World::new();
+        let repo = world.repository("repo");
+        repo.write("a", "theirs\n");
+        repo.write("new", "x");
+        let path = |name: &str| repo.root.join(name);
+        tells_apart(
+            &repo,
+            &[&|| executable(&path("a")), &|| executable(&path("new"))],
+        );
+        let changes = repo.tree().changes;
+        repo.git(&["add", "a"]);
+        assert_eq!(repo.tree().changes, changes);
+        // Where git does not care, nobody can be asked for it.
+        repo.git(&["reset", "--quiet"]);
+        repo.git(&["config", "core.fileMode", "false"]);
+        assert_eq!(repo.tree().changes[0], tracked("a", hash("theirs\n")));
     }
 
     #[test]

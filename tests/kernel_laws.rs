@@ -427,6 +427,14 @@ fn progress_is_tasks_head_and_tracked_changes_and_nothing_else() {
         tree("c0", &[changed("a.rs", "1")]).progress(),
         tree("c0", &[changed("a.rs", "2")]).progress()
     );
+    let staged = Change {
+        staged: Some("2".into()),
+        ..changed("a.rs", "1")
+    };
+    assert_ne!(
+        tree("c0", &[changed("a.rs", "1")]).progress(),
+        tree("c0", &[staged]).progress()
+    );
     assert_ne!(Facts::ready().print(&run).progress(), done.progress());
     for change in [
         new_file("new.rs", "1"),
@@ -448,6 +456,37 @@ fn progress_is_tasks_head_and_tracked_changes_and_nothing_else() {
     assert!(!base.has_moved_since(&base));
     assert!(!base.has_moved_since(&Fingerprint::default()));
     assert!(!Fingerprint::default().has_moved_since(&base));
+}
+
+#[test]
+fn of_the_persons_own_file_only_a_new_version_in_the_index_is_work() {
+    let policy = Policy::default();
+    let own = |staged: Option<&str>| Change {
+        staged: staged.map(str::to_owned),
+        ..changed("own.rs", "1")
+    };
+    let tree = |change: Change| {
+        Git::Tree(WorkTree {
+            changes: vec![change],
+            ..WorkTree::default()
+        })
+    };
+    for (then, now, name) in [
+        (None, None, "complete"),
+        (None, Some("a"), "unsaved_work"),
+        (Some("a"), Some("a"), "complete"),
+        (Some("a"), Some("b"), "unsaved_work"),
+        // As `git stash pop` leaves it; what the work tree has is still theirs.
+        (Some("a"), None, "complete"),
+    ] {
+        let facts = Facts {
+            baseline: Reading::Known(Baseline::of(&tree(own(then)))),
+            git: Reading::Known(tree(own(now))),
+            ..Facts::done()
+        };
+        let verdict = facts.judged(run(&policy), &policy);
+        assert_eq!(verdict.answer.name(), name, "{then:?} {now:?}");
+    }
 }
 
 #[test]

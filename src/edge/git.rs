@@ -336,6 +336,7 @@ mod tests {
             path: "many".to_owned(),
             is_untracked: true,
             content: "directory".to_owned(),
+            staged: None,
         };
         assert_eq!(changes, [expected]);
         let error = git.status(temp.path(), &clock(), 5).unwrap_err();

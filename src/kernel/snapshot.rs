@@ -207,6 +207,8 @@ pub struct Change {
     pub is_untracked: bool,
     /// A hash of the content, or a word for what has none.
     pub content: String,
+    /// What is in the index and neither in HEAD nor in the work tree.
+    pub staged: Option<String>,
 }
 
 /// The work tree as the run's start found it: what the person had not ended then is theirs.
@@ -216,6 +218,8 @@ pub struct Baseline {
     pub footing: Option<Footing>,
     /// Every path dirty or untracked then, with its content.
     pub paths: BTreeMap<String, String>,
+    /// Those of them of which the index had a version of its own.
+    pub staged: BTreeMap<String, String>,
     /// A merge, rebase or the like that was under way.
     pub unfinished: Option<String>,
 }
@@ -227,9 +231,11 @@ impl Baseline {
             Git::Tree(tree) => (&tree.changes[..], tree.unfinished.clone()),
         };
         let entry = |change: &Change| (change.path.clone(), change.content.clone());
+        let staged = |change: &Change| Some((change.path.clone(), change.staged.clone()?));
         Baseline {
             footing: Some(git.footing()),
             paths: changes.iter().map(entry).collect(),
+            staged: changes.iter().filter_map(staged).collect(),
             unfinished,
         }
     }
@@ -252,7 +258,11 @@ impl Baseline {
     }
 
     pub fn has(&self, change: &Change) -> bool {
-        self.paths.get(&change.path) == Some(&change.content)
+        let is_in_tree = self.paths.get(&change.path) == Some(&change.content);
+        // A version that the index has lost, or shares with the work tree, hides nothing.
+        let is_in_index =
+            change.staged.is_none() || self.staged.get(&change.path) == change.staged.as_ref();
+        is_in_tree && is_in_index
     }
 }
 

@@ -147,3 +147,80 @@ fn a_run_that_did_not_note_where_it_began_is_judged_by_what_is_there() {
     scene.git(&["checkout", "-q", "README"]);
     scene.stop().allows("complete");
 }
+
+/// The task is closed and committed; the agent is held for its edit, and complete once that is
+/// undone and only the person's own are left.
+fn is_held_for(scene: &Scene, named: &str, edit: impl FnOnce(), undo: impl FnOnce()) {
+    scene.start(SESSION);
+    close(scene);
+    edit();
+    let fed = scene.stop().blocks("unsaved_work");
+    assert!(fed.contains(&format!(": {named}. Commit")), "{fed}");
+    undo();
+    scene.stop().allows("complete");
+}
+
+#[test]
+fn an_edit_in_a_submodule_that_the_person_had_edited_is_seen() {
+    let scene = Scene::with_tasks(1);
+    let library = scene.path("../library");
+    fs::create_dir(&library).unwrap();
+    scene.git_in(&library, &["init", "-q"]);
+    fs::write(library.join("a"), "one\n").unwrap();
+    scene.git_in(&library, &["add", "a"]);
+    scene.git_in(&library, &["commit", "-q", "-m", "a"]);
+    let allow = "protocol.file.allow=always";
+    scene.git(&[
+        "-c",
+        allow,
+        "submodule",
+        "--quiet",
+        "add",
+        "../library",
+        "lib",
+    ]);
+    scene.commit_all("lib");
+    scene.write("lib/a", "theirs\n");
+    let edit = |text| {
+        let path = scene.path("lib/a");
+        move || fs::write(path, text).unwrap()
+    };
+    is_held_for(&scene, "lib", edit("ours\n"), edit("theirs\n"));
+}
+
+#[test]
+fn an_edit_in_a_repository_of_the_persons_within_is_seen() {
+    let scene = Scene::with_tasks(1);
+    scene.git(&["init", "-q", "inner"]);
+    scene.write("inner/a", "theirs\n");
+    let edit = || scene.write("inner/b", "ours\n");
+    let undo = || fs::remove_file(scene.path("inner/b")).unwrap();
+    is_held_for(&scene, "inner", edit, undo);
+}
+
+#[test]
+fn what_is_staged_of_the_persons_file_and_nowhere_else_is_seen() {
+    let scene = Scene::with_tasks(1);
+    scene.write("README", "theirs\n");
+    let edit = || {
+        scene.write("README", "ours\n");
+        scene.git(&["add", "README"]);
+        scene.write("README", "theirs\n");
+    };
+    // Staged, it is no more than what the work tree has.
+    let undo = || drop(scene.git(&["add", "README"]));
+    is_held_for(&scene, "README", edit, undo);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_of_the_persons_that_may_be_run_now_is_seen() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::with_tasks(1);
+    scene.write("README", "theirs\n");
+    let mode = |mode| {
+        let path = scene.path("README");
+        move || fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap()
+    };
+    is_held_for(&scene, "README", mode(0o755), mode(0o644));
+}

@@ -67,6 +67,7 @@ pub fn changed(path: &str, content: &str) -> Change {
         path: path.into(),
         is_untracked: false,
         content: content.into(),
+        staged: None,
     }
 }
 

@@ -7,15 +7,23 @@ use std::time::UNIX_EPOCH;
 
 use git2::Repository;
 
-use super::status::{Entry, Status};
-use super::{Clock, Error, Git, is_absent, path_of};
+use super::status::{EntryKind, Mode, Status};
+use super::{Clock, Error, Git, is_absent, library, path_of};
 use crate::kernel::snapshot::Change;
 
 /// One forgotten disk image must not use up the time of a stop; hashing it would take seconds.
 const HASHED_BYTES_MAX: u64 = 64 << 20;
 
+/// The content of what git names without its files.
+const DIRECTORY: &str = "directory";
+
 /// Hexadecimal digits of a content hash: 128 bits are plenty to tell two versions apart.
 const HASH_DIGITS: usize = 32;
+
+/// How many repositories within the work tree one reading looks into.
+const WITHIN_MAX: u32 = 32;
+/// Some forty thousand files, which take libgit2 the better part of a second.
+const WITHIN_INDEX_BYTES_MAX: u64 = 4 << 20;
 
 /// Contents.
 impl Git {
@@ -25,30 +33,85 @@ impl Git {
         status: &Status,
         clock: &Clock,
     ) -> Result<Vec<Change>, Error> {
+        let mut within_left = WITHIN_MAX;
+        self.changes_of(root, status, &mut within_left, clock)
+    }
+
+    fn changes_of(
+        &self,
+        root: &Path,
+        status: &Status,
+        within_left: &mut u32,
+        clock: &Clock,
+    ) -> Result<Vec<Change>, Error> {
         let mut changes = Vec::with_capacity(status.entries.len());
         for (name, entry) in &status.entries {
             if clock.left().is_zero() {
                 return Err(clock.late("the content of all changes"));
             }
             let path = root.join(path_of(name));
-            let content = match entry {
-                Entry::Deleted => None,
-                Entry::Tracked | Entry::Untracked => content(&path),
-                Entry::Submodule(flags) => self.submodule_content(&path, flags, clock),
+            let content = match &entry.kind {
+                EntryKind::Deleted => None,
+                EntryKind::Tracked(mode) => content(&path, *mode),
+                EntryKind::Untracked => content(&path, Mode::AsOnDisk),
+                EntryKind::Submodule(flags) => self.submodule_content(&path, flags, clock),
             };
-            let content = match (content, entry) {
+            let content = match (content, &entry.kind) {
                 (Some(content), _) => content,
                 // Somebody's scratch file, gone since git named it.
-                (None, Entry::Untracked) => continue,
+                (None, EntryKind::Untracked) => continue,
                 (None, _) => "deleted".to_owned(),
+            };
+            let within = match &entry.kind {
+                EntryKind::Submodule(flags) if flags.contains('M') => {
+                    self.uncommitted(&path, library::tracked_status, within_left, clock)?
+                }
+                EntryKind::Untracked if content == DIRECTORY && path.join(".git").exists() => {
+                    self.uncommitted(&path, library::folded_status, within_left, clock)?
+                }
+                _ => None,
             };
             changes.push(Change {
                 path: String::from_utf8_lossy(name).into_owned(),
-                is_untracked: *entry == Entry::Untracked,
-                content,
+                is_untracked: entry.kind == EntryKind::Untracked,
+                content: match within {
+                    Some(hash) => format!("{content} {hash}"),
+                    None => content,
+                },
+                staged: entry.staged.clone(),
             });
         }
         Ok(changes)
+    }
+
+    /// A hash of what a repository within the work tree has not committed; nothing if it has
+    /// nothing of the kind, or if that cannot be told. By libgit2, since the program would run the
+    /// filters that a strange repository names, and a glance starts none.
+    fn uncommitted(
+        &self,
+        path: &Path,
+        read: fn(&Repository) -> Result<Status, git2::Error>,
+        left: &mut u32,
+        clock: &Clock,
+    ) -> Result<Option<String>, Error> {
+        *left = match left.checked_sub(1) {
+            Some(left) => left,
+            None => return Ok(None),
+        };
+        let repository = Repository::open(path).ok();
+        let small = repository.filter(|it| library::index_bytes(it) <= WITHIN_INDEX_BYTES_MAX);
+        let Some(Ok(status)) = small.as_ref().map(read) else {
+            return Ok(None);
+        };
+        let changes = self.changes_of(path, &status, left, clock)?;
+        let mut hasher = blake3::Hasher::new();
+        for change in &changes {
+            let staged = change.staged.as_deref().unwrap_or_default();
+            for part in [&change.path, &change.content, staged] {
+                hasher.update(part.as_bytes()).update(b"\0");
+            }
+        }
+        Ok((!changes.is_empty()).then(|| digits(&hasher.finalize())))
     }
 
     fn submodule_content(&self, path: &Path, flags: &str, clock: &Clock) -> Option<String> {
@@ -78,7 +141,7 @@ impl Git {
 }
 
 /// A hash of what is at a path, or a word for what has none; nothing if nothing is there.
-fn content(path: &Path) -> Option<String> {
+fn content(path: &Path, mode: Mode) -> Option<String> {
     let unreadable = || "unreadable".to_owned();
     let metadata = match path.symlink_metadata() {
         Ok(metadata) => metadata,
@@ -92,16 +155,37 @@ fn content(path: &Path) -> Option<String> {
             format!("link:{}", digits(&blake3::hash(target.as_encoded_bytes())))
         })
     } else if kind.is_dir() {
-        Ok("directory".to_owned())
+        Ok(DIRECTORY.to_owned())
     } else if !kind.is_file() {
         // Opening a pipe waits for whoever writes to it, and opening a device may do anything.
         Ok("special".to_owned())
     } else if metadata.len() > HASHED_BYTES_MAX {
-        Ok(size_and_time(&metadata))
+        Ok(size_and_time(&metadata) + run_mark(&metadata, mode))
     } else {
-        hash(path)
+        hash(path).map(|hash| hash + run_mark(&metadata, mode))
     };
     Some(content.unwrap_or_else(|_| unreadable()))
+}
+
+fn run_mark(metadata: &Metadata, mode: Mode) -> &'static str {
+    let is_executable = match mode {
+        Mode::Plain => false,
+        Mode::Executable => true,
+        Mode::AsOnDisk => may_be_run(metadata),
+    };
+    if is_executable { " executable" } else { "" }
+}
+
+/// As git takes it: by the owner's bit.
+#[cfg(unix)]
+fn may_be_run(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn may_be_run(_metadata: &Metadata) -> bool {
+    false
 }
 
 fn hash(path: &Path) -> io::Result<String> {

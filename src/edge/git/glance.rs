@@ -1,7 +1,6 @@
 //! What git's library sees of a work tree in passing: HEAD and the tracked changes, without a
 //! program to start. Good enough to tell whether the work moves, and for nothing else.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -21,8 +20,7 @@ impl Git {
         let flags = RepositoryOpenFlags::CROSS_FS;
         let repository = Repository::open_ext(&self.dir, flags, &[] as &[&Path]).ok()?;
         let root = repository.workdir()?;
-        let index = fs::metadata(repository.path().join("index"));
-        if index.is_ok_and(|index| index.len() > INDEX_BYTES_MAX) {
+        if library::index_bytes(&repository) > INDEX_BYTES_MAX {
             return None;
         }
         let status = library::tracked_status(&repository).ok()?;

@@ -18,13 +18,35 @@ pub(super) struct Status {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(super) struct Entry {
+    pub kind: EntryKind,
+    /// Mode and id of what the index has, if neither HEAD nor the work tree has it.
+    pub staged: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum EntryKind {
     Untracked,
-    Tracked,
+    Tracked(Mode),
     /// Not to be looked for on disk: behind a symbolic link there may be a file of that name.
     Deleted,
     /// With its flags.
     Submodule(String),
+}
+
+/// Whether a file may be run, as far as git cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Plain,
+    Executable,
+    /// Git did not say.
+    AsOnDisk,
+}
+
+impl From<EntryKind> for Entry {
+    fn from(kind: EntryKind) -> Entry {
+        Entry { kind, staged: None }
+    }
 }
 
 pub(super) const STATUS: [&str; 7] = [
@@ -148,11 +170,21 @@ impl Status {
         let (kind, rest) = record.split_at_checked(2)?;
         match kind {
             b"# " => self.take_header(&String::from_utf8_lossy(rest)),
-            // XY, submodule, three modes (the last is the work tree's), two ids, path.
-            b"1 " => self.take_tracked(rest, 4, 8)?,
-            // XY, submodule, four modes, three ids, path.
-            b"u " => self.take_tracked(rest, 5, 10)?,
-            b"? " if !rest.is_empty() => self.insert(rest, Entry::Untracked),
+            // XY, submodule, three modes (of HEAD, index and work tree), two ids, path.
+            b"1 " => {
+                let fields = fields::<8>(rest)?;
+                let entry = Entry {
+                    kind: changed(fields[1], fields[4]),
+                    staged: staged(fields[0], fields[3], fields[6]),
+                };
+                self.insert(fields[7], entry);
+            }
+            // XY, submodule, four modes (the last is the work tree's), three ids, path.
+            b"u " => {
+                let fields = fields::<10>(rest)?;
+                self.insert(fields[9], changed(fields[1], fields[5]).into());
+            }
+            b"? " if !rest.is_empty() => self.insert(rest, EntryKind::Untracked.into()),
             b"! " => {}
             _ => return None,
         }
@@ -169,27 +201,43 @@ impl Status {
         }
     }
 
-    fn take_tracked(&mut self, rest: &[u8], mode: usize, fields: usize) -> Option<()> {
-        let fields_found: Vec<&[u8]> = rest.splitn(fields, |byte| *byte == b' ').collect();
-        let path = fields_found.get(fields - 1).filter(|it| !it.is_empty())?;
-        let entry = match (fields_found[mode], fields_found[1]) {
-            (b"000000", _) => Entry::Deleted,
-            (_, flags) if flags.starts_with(b"S") => {
-                Entry::Submodule(String::from_utf8_lossy(flags).into_owned())
-            }
-            _ => Entry::Tracked,
-        };
-        self.insert(path, entry);
-        Some(())
-    }
-
     /// A file that was taken out of the index and left on disk is named twice, and is tracked.
     pub(super) fn insert(&mut self, path: &[u8], entry: Entry) {
         let path = path.strip_suffix(b"/").unwrap_or(path).to_vec();
-        let entry = match (self.entries.remove(&path), entry) {
-            (Some(Entry::Deleted), Entry::Untracked) => Entry::Tracked,
-            (_, entry) => entry,
+        let former = self.entries.remove(&path).map(|entry| entry.kind);
+        let entry = match (former, &entry.kind) {
+            (Some(EntryKind::Deleted), EntryKind::Untracked) => {
+                EntryKind::Tracked(Mode::AsOnDisk).into()
+            }
+            (_, _) => entry,
         };
         self.entries.insert(path, entry);
     }
+}
+
+/// The parts of a record, the path at its end with whatever is in it.
+fn fields<const COUNT: usize>(rest: &[u8]) -> Option<[&[u8]; COUNT]> {
+    let found: Vec<&[u8]> = rest.splitn(COUNT, |byte| *byte == b' ').collect();
+    let has_path = found.last().is_some_and(|path| !path.is_empty());
+    found.try_into().ok().filter(|_| has_path)
+}
+
+/// By the submodule's flags and the mode in the work tree.
+fn changed(flags: &[u8], mode: &[u8]) -> EntryKind {
+    match (flags, mode) {
+        (_, b"000000") => EntryKind::Deleted,
+        (flags, _) if flags.starts_with(b"S") => {
+            EntryKind::Submodule(String::from_utf8_lossy(flags).into_owned())
+        }
+        (_, b"100755") => EntryKind::Tracked(Mode::Executable),
+        (_, _) => EntryKind::Tracked(Mode::Plain),
+    }
+}
+
+/// By how the index differs from HEAD and the work tree from the index: what equals one of the
+/// two is not the index's own.
+fn staged(differs: &[u8], mode: &[u8], id: &[u8]) -> Option<String> {
+    let text = |bytes| String::from_utf8_lossy(bytes);
+    let is_its_own = !differs.contains(&b'.');
+    is_its_own.then(|| format!("{} {}", text(mode), text(id)))
 }

@@ -357,6 +357,8 @@ pub struct StoredBaseline<'a> {
     #[serde(default)]
     footing: Option<StoredFooting<'a>>,
     paths: Cow<'a, BTreeMap<String, String>>,
+    #[serde(default)]
+    staged: Cow<'a, BTreeMap<String, String>>,
     unfinished: Option<Cow<'a, str>>,
 }
 
@@ -393,6 +395,7 @@ impl<'a> From<&'a Baseline> for StoredBaseline<'a> {
         StoredBaseline {
             footing: baseline.footing.as_ref().map(StoredFooting::from),
             paths: Cow::Borrowed(&baseline.paths),
+            staged: Cow::Borrowed(&baseline.staged),
             unfinished: baseline.unfinished.as_deref().map(Cow::Borrowed),
         }
     }
@@ -403,6 +406,7 @@ impl From<StoredBaseline<'_>> for Baseline {
         Baseline {
             footing: stored.footing.map(Footing::from),
             paths: stored.paths.into_owned(),
+            staged: stored.staged.into_owned(),
             unfinished: stored.unfinished.map(Cow::into_owned),
         }
     }

@@ -72,15 +72,22 @@ fn commit(head: Option<&str>) -> u128 {
 }
 
 fn contents(changes: &[Change], is_untracked: bool, territory: &Territory) -> u128 {
-    let mut pairs: Vec<(&str, &str)> = changes
+    let mut versions: Vec<(&str, &str, Option<&str>)> = changes
         .iter()
         .filter(|change| change.is_untracked == is_untracked)
         .filter(|change| territory.is_work(change) && !territory.is_tracker(change))
-        .map(|change| (change.path.as_str(), change.content.as_str()))
+        .map(|change| {
+            let staged = change.staged.as_deref();
+            (change.path.as_str(), change.content.as_str(), staged)
+        })
         .collect();
     // Readers differ in their order.
-    pairs.sort_unstable();
-    digest(pairs.into_iter().flat_map(|(a, b)| [a, b]))
+    versions.sort_unstable();
+    digest(
+        versions
+            .into_iter()
+            .flat_map(|(path, content, staged)| [path, content].into_iter().chain(staged)),
+    )
 }
 
 /// In the manner of FNV-1a, eight bytes at a time, over the parts with their lengths. Kept with

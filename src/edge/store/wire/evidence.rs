@@ -354,19 +354,40 @@ impl From<StoredStage<'_>> for Stage {
     }
 }
 
-/// Path, whether git does not know it yet, and a hash of the content.
-type StoredChange = (String, bool, String);
+/// Path, whether git does not know it yet, and a hash of the content; then what only the index has,
+/// if it has anything of its own.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum StoredChange {
+    Plain(String, bool, String),
+    Staged(String, bool, String, String),
+}
 
 fn stored_changes(changes: &[Change]) -> Vec<StoredChange> {
-    let stored = |it: &Change| (it.path.clone(), it.is_untracked, it.content.clone());
+    let stored = |it: &Change| {
+        let (path, content) = (it.path.clone(), it.content.clone());
+        match it.staged.clone() {
+            None => StoredChange::Plain(path, it.is_untracked, content),
+            Some(staged) => StoredChange::Staged(path, it.is_untracked, content, staged),
+        }
+    };
     changes.iter().map(stored).collect()
 }
 
 fn changes(stored: Vec<StoredChange>) -> Vec<Change> {
-    let change = |(path, is_untracked, content): StoredChange| Change {
-        path,
-        is_untracked,
-        content,
+    let change = |stored| {
+        let (path, is_untracked, content, staged) = match stored {
+            StoredChange::Plain(path, is_untracked, content) => (path, is_untracked, content, None),
+            StoredChange::Staged(path, is_untracked, content, staged) => {
+                (path, is_untracked, content, Some(staged))
+            }
+        };
+        Change {
+            path,
+            is_untracked,
+            content,
+            staged,
+        }
     };
     stored.into_iter().map(change).collect()
 }
@@ -589,12 +610,18 @@ mod tests {
             path: "a b/\"c\"".into(),
             is_untracked: true,
             content: "hash".into(),
+            staged: None,
+        };
+        let staged = Change {
+            staged: Some("100644 1b".into()),
+            ..change.clone()
         };
         let mut snapshot = Snapshot::of(stop, Moment(1_800_000_000_123));
         snapshot.run = Reading::Known(Some(run()));
         snapshot.baseline = Reading::Known(Baseline {
             footing: Some(Footing::Tree(" .git".into())),
             paths: BTreeMap::from([("x".into(), "y".into())]),
+            staged: BTreeMap::from([("x".into(), "z".into())]),
             unfinished: Some("rebase".into()),
         });
         snapshot.enabled = Reading::Known(true);
@@ -618,7 +645,7 @@ mod tests {
             head: Some("1a".into()),
             branch: Some("main".into()),
             unfinished: Some("merge".into()),
-            changes: vec![change],
+            changes: vec![change, staged],
             is_approximate: true,
         }));
         snapshot.branches = Reading::Known(vec!["agent-t-1".into()]);
