@@ -234,11 +234,11 @@ pub fn allow(allow: &Allow, run: Option<&Run>) -> Option<String> {
             "Beadlock: {epic} ended unchecked, because a check is switched off. Not done are {}, and whatever is blocked, deferred or held.",
             ids_named(ids)
         ),
-        Allow::Complete => {
+        Allow::Complete { new_files } => {
             format!(
                 "Beadlock: {epic} is complete after {}{}.",
                 counted(cycles, "cycle"),
-                run.map(given_up).unwrap_or_default()
+                lost_and_left(run, new_files)
             )
         }
         Allow::MaxCycles => format!(
@@ -334,13 +334,21 @@ pub enum Reader {
     Waker,
 }
 
-/// The tasks that were lost on the way and that somebody accepted as lost.
-fn given_up(run: &Run) -> String {
-    if run.given_up.is_empty() {
-        return String::new();
+/// The tasks that were lost on the way and that somebody accepted as lost, and the files that the
+/// agent was asked for once and left as they were.
+fn lost_and_left(run: Option<&Run>, new_files: &[String]) -> String {
+    let mut text = String::new();
+    let lost: Vec<TaskId> = run
+        .into_iter()
+        .flat_map(|run| run.given_up.iter().cloned())
+        .collect();
+    if !lost.is_empty() {
+        text = format!(", without {}, which left the epic", ids_named(&lost));
     }
-    let ids: Vec<TaskId> = run.given_up.iter().cloned().collect();
-    format!(", without {}, which left the epic", ids_named(&ids))
+    if !new_files.is_empty() {
+        text = format!("{text}; left as new files: {}", names(new_files));
+    }
+    text
 }
 
 /// A live run of a session was found that stops of the session did not know of.

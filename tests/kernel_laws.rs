@@ -118,11 +118,14 @@ proptest! {
     #[test]
     fn complete_is_said_only_when_every_fact_proves_it(policy in policies(), history in histories()) {
         for stop in play(&policy, &history) {
-            if stop.verdict.answer.name() == "complete" {
+            if let Answer::Allow(Allow::Complete { new_files }) = &stop.verdict.answer {
                 prop_assert!(stop.proves_completion(&policy), "{:#?}", stop.facts);
+                // The only new file that these worlds have is nobody's but the agent's.
+                let is_left = policy.check_git && stop.has_new_file();
+                prop_assert_eq!(!new_files.is_empty(), is_left, "{:?}", new_files);
             }
             let run = stop.verdict.run.as_ref().expect("a run");
-            let is_said = stop.verdict.answer == Answer::Allow(Allow::Complete);
+            let is_said = stop.is_complete();
             let was_said = stop.before.outcome == Some(Outcome::Complete);
             prop_assert_eq!(run.outcome == Some(Outcome::Complete), is_said || was_said);
         }
@@ -132,7 +135,7 @@ proptest! {
     fn a_work_tree_that_is_not_there_any_more_is_never_called_saved(policy in policies(), history in histories()) {
         for stop in play(&policy, &history) {
             let saved = Answer::Allow(Allow::Checkpoint { git: SavedWork::Saved });
-            let is_called_saved = [Answer::Allow(Allow::Complete), saved].contains(&stop.verdict.answer);
+            let is_called_saved = stop.is_complete() || stop.verdict.answer == saved;
             if policy.check_git && is_called_saved {
                 prop_assert!(stop.is_where_it_began(), "{:#?}", stop.facts);
             }
@@ -146,7 +149,7 @@ proptest! {
                 epic.tasks.iter().any(|task| task.status != Status::Closed)
             });
             if is_open {
-                prop_assert_ne!(&stop.verdict.answer, &Answer::Allow(Allow::Complete));
+                prop_assert!(!stop.is_complete());
             }
         }
     }
@@ -1211,6 +1214,10 @@ impl Played {
         matches!(self.verdict.answer, Answer::Block(_))
     }
 
+    fn is_complete(&self) -> bool {
+        matches!(self.verdict.answer, Answer::Allow(Allow::Complete { .. }))
+    }
+
     fn proves_completion(&self, policy: &Policy) -> bool {
         let epic = self.facts.epic.known();
         let is_over = |epic: &Epic| {
@@ -1234,6 +1241,13 @@ impl Played {
             }
         };
         epic.is_some_and(is_over) && (is_saved || !policy.check_git)
+    }
+
+    fn has_new_file(&self) -> bool {
+        let Some(Git::Tree(tree)) = self.facts.git.known() else {
+            return false;
+        };
+        tree.changes.iter().any(|change| change.is_untracked)
     }
 
     /// What git finds is what it found at the start, or a tree where there was none.

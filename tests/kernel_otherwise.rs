@@ -148,6 +148,29 @@ fn a_tracker_that_does_not_answer_leaves_the_limits_and_the_agents_word() {
     );
 }
 
+#[test]
+fn new_files_that_were_left_had_been_asked_for_at_first() {
+    let mut snapshot = done();
+    snapshot.git = Reading::Known(Git::Tree(WorkTree {
+        changes: vec![new_file("left.log", "x")],
+        ..WorkTree::default()
+    }));
+    let again = vec![Difference::Again(1)];
+    let held = ways(&snapshot);
+    assert_eq!(held[0], (vec![Difference::WorkSaved], "complete"));
+    assert!(held.contains(&(again, "complete")), "{held:?}");
+    let verdict = beadlock::kernel::decide(&snapshot);
+    snapshot.run = Reading::Known(verdict.run);
+    assert_eq!(
+        ways(&snapshot),
+        [
+            (vec![Difference::TaskAdded], "open_work"),
+            (vec![Difference::Moved], "unsaved_work"),
+            (vec![Difference::FirstInARow], "unsaved_work"),
+        ]
+    );
+}
+
 /// What is asked of git is the tree that the run began in, wherever git was not asked.
 #[test]
 fn work_is_complete_only_where_it_began() {

@@ -394,7 +394,12 @@ fn every_allow() -> Vec<(Row, Allow)> {
         (Row::Deadlocked, Allow::Deadlocked(ids())),
         (Row::Unchecked, Allow::Unchecked(ids())),
         (Row::GitUnknown, Allow::Unknown(fault())),
-        (Row::Complete, Allow::Complete),
+        (
+            Row::Complete,
+            Allow::Complete {
+                new_files: vec!["new.rs".into()],
+            },
+        ),
     ]
 }
 
@@ -477,6 +482,29 @@ fn an_answer_names_what_is_unsaved() {
         answer("a task's branch and a new file"),
         refused(Unsaved::Branches(paths(&["agent-t-e.1"])))
     );
+}
+
+#[test]
+fn the_end_names_the_new_files_that_were_left() {
+    let complete = |tree: &str, policy: usize| {
+        let case = Case {
+            in_a_row: InARow::NewFiles(1),
+            ..Case::plain("all closed", tree, policy)
+        };
+        match case.ruling().answer {
+            Answer::Allow(Allow::Complete { new_files }) => new_files,
+            answer => panic!("{answer:?}"),
+        }
+    };
+    let nothing: [&str; 0] = [];
+    assert_eq!(
+        complete("a new file beside the person's own", 0),
+        ["new.rs"]
+    );
+    assert_eq!(complete("the person's own half-finished files", 0), nothing);
+    assert_eq!(complete("what the machinery writes", 0), nothing);
+    assert_eq!(complete("no repository", 0), nothing);
+    assert_eq!(complete("a new file", 1), nothing);
 }
 
 #[test]

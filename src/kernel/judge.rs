@@ -332,23 +332,23 @@ impl Facts<'_> {
 
     /// Rows 19, 20 and 22. The gates' row 21 belongs between the last two.
     fn by_git(&self) -> Decision {
+        let mut new_files = Vec::new();
         if self.policy.check_git {
             match self.git_answer()? {
                 Err(fault) => return Ok(self.unknown(Row::GitUnknown, fault)),
                 Ok(None) => {}
-                Ok(Some(tree)) => {
-                    if let Some(ruling) = self.unsaved_ruling(tree)? {
-                        return Ok(ruling);
-                    }
-                }
+                Ok(Some(tree)) => match self.left_in(tree)? {
+                    Err(ruling) => return Ok(ruling),
+                    Ok(left) => new_files = left,
+                },
             }
         }
-        Ok(allow(Row::Complete, Allow::Complete))
+        Ok(allow(Row::Complete, Allow::Complete { new_files }))
     }
 
-    /// Row 20.
-    fn unsaved_ruling(&self, tree: &WorkTree) -> Result<Option<Ruling>, Vec<Sensor>> {
-        let refuse = |unsaved| Some(block(Row::Unsaved, Block::UnsavedWork(unsaved)));
+    /// The new files that may stay; else row 20, or 19 where branches are unknown.
+    fn left_in(&self, tree: &WorkTree) -> Result<Result<Vec<String>, Ruling>, Vec<Sensor>> {
+        let refuse = |unsaved| Err(block(Row::Unsaved, Block::UnsavedWork(unsaved)));
         let left = self.tree_unsaved(tree);
         if let Some(unsaved @ (Unsaved::Unfinished(_) | Unsaved::Changed(_))) = left {
             return Ok(refuse(unsaved));
@@ -356,7 +356,7 @@ impl Facts<'_> {
         match &self.snapshot.branches {
             Reading::Unread => return Err(vec![Sensor::Branches]),
             Reading::Failed(fault) => {
-                return Ok(Some(self.unknown(Row::GitUnknown, fault.clone())));
+                return Ok(Err(self.unknown(Row::GitUnknown, fault.clone())));
             }
             Reading::Known(branches) if !branches.is_empty() => {
                 return Ok(refuse(Unsaved::Branches(branches.clone())));
@@ -366,7 +366,8 @@ impl Facts<'_> {
         Ok(match left {
             Some(unsaved) if self.streak_of_new_files() == 0 => refuse(unsaved),
             // Asked for once; the agent knows of them and leaves them.
-            Some(_) | None => None,
+            Some(unsaved) => Ok(unsaved.named()),
+            None => Ok(Vec::new()),
         })
     }
 

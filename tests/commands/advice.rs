@@ -81,7 +81,12 @@ fn every_allow() -> Vec<Allow> {
         Allow::Empty,
         Allow::Deadlocked(ids()),
         Allow::Unchecked(ids()),
-        Allow::Complete,
+        Allow::Complete {
+            new_files: Vec::new(),
+        },
+        Allow::Complete {
+            new_files: vec!["left.log".into()],
+        },
         Allow::MaxCycles,
         Allow::NoProgress,
         Allow::Background(vec!["bg".into()]),

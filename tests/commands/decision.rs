@@ -419,7 +419,31 @@ fn new_files_alone_are_asked_for_once() {
     scene.write("left-over.log", "x");
     let fed = scene.stop().blocks("unsaved_work");
     assert!(fed.contains("left-over.log"), "{fed}");
-    scene.stop().allows("complete");
+    let told = scene.stop().allows("complete");
+    assert!(
+        told.ends_with("after 2 cycles; left as new files: left-over.log."),
+        "{told}"
+    );
+    let record = scene.records().pop().unwrap();
+    assert_eq!(record.told.unwrap().text, told);
+}
+
+#[test]
+fn of_many_new_files_that_are_left_a_few_are_named() {
+    let scene = Scene::with_tasks(1);
+    scene.write("0-theirs", "x");
+    scene.start(SESSION);
+    scene.set_status(1, "closed");
+    scene.git(&["commit", "-q", "-m", "close", ".beads"]);
+    for name in ["a", "b\u{202e}", "c", "d", "e", "f"] {
+        scene.write(name, "x");
+    }
+    scene.stop().blocks("unsaved_work");
+    let told = scene.stop().allows("complete");
+    assert!(
+        told.ends_with("left as new files: a, b, c, d, e and 1 more."),
+        "{told}"
+    );
 }
 
 #[test]
