@@ -109,7 +109,7 @@ fn facts(armed: &Armed) -> String {
         "armed": what,
         "prompt": run.prompt,
         "warnings": armed.warnings,
-        "store": armed.store.path(),
+        "store": armed.store.path().to_string_lossy(),
     });
     format!("{facts}\n")
 }

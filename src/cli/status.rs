@@ -154,7 +154,7 @@ impl<'a> View<'a> {
             "cycles": self.run.counters.cycles,
             "max_cycles": self.run.policy.max_cycles,
             "counts": counts.map(counts_json),
-            "store": self.store.path(),
+            "store": self.store.path().to_string_lossy(),
             "called": self.run.is_called(),
             "turns_cut": self.run.counters.turns_cut,
             "tracker": self.tracker,

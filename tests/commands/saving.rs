@@ -224,3 +224,56 @@ fn a_file_of_the_persons_that_may_be_run_now_is_seen() {
     };
     is_held_for(&scene, "README", mode(0o755), mode(0o644));
 }
+
+/// A name that some other machine took for text.
+#[cfg(unix)]
+#[test]
+fn a_run_stands_wherever_its_directory_is_named_so() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let scene = Scene::folder();
+    let root = scene.root.join(OsStr::from_bytes(b"caf\xe9"));
+    if fs::create_dir(&root).is_err() {
+        // This file system wants names to be text.
+        return;
+    }
+    scene.git_in(&root, &["init", "-q"]);
+    let rows = [epic_row(), task_row(1, "open")].map(|row| row.to_string() + "\n");
+    fs::create_dir(root.join(".beads")).unwrap();
+    fs::write(root.join(".beads/issues.jsonl"), rows.concat()).unwrap();
+    let start = scene.beadlock(&["start", EPIC, "--session", SESSION, "--json"]);
+    assert_eq!(start.dir(&root).done().json()["epic"], EPIC);
+    let stop = || {
+        let stop = scene.stop().dir(&root).env("CLAUDE_CODE_ENTRYPOINT", "cli");
+        stop.done().stdout
+    };
+    assert!(stop().contains("Ready: bd-x7y8.1"));
+    let closed = rows[1].replace("\"open\"", "\"closed\"");
+    fs::write(root.join(".beads/issues.jsonl"), rows[0].clone() + &closed).unwrap();
+    // Two names of the kind, with the same in them, are still two files.
+    fs::write(root.join(OsStr::from_bytes(b"\xfe")), "x").unwrap();
+    let asked = stop();
+    assert!(asked.contains("git does not know: \\\\xfe."), "{asked}");
+    let status = scene.beadlock(&["status", "--json"]).dir(&root).done();
+    assert_eq!(status.json()["state"], "active");
+    let told = stop();
+    assert!(told.contains("left as new files: \\\\xfe."), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_file_is_not_taken_for_the_persons_by_a_name_that_is_no_text() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let scene = Scene::with_tasks(1);
+    let file = |byte| scene.root.join(OsStr::from_bytes(&[b'n', byte]));
+    if fs::write(file(0xfe), "x").is_err() {
+        // This file system wants names to be text.
+        return;
+    }
+    scene.start(SESSION);
+    close(&scene);
+    fs::write(file(0xff), "x").unwrap();
+    let fed = scene.stop().blocks("unsaved_work");
+    assert!(fed.contains("git does not know: n\\xff."), "{fed}");
+}

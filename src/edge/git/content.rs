@@ -72,7 +72,7 @@ impl Git {
                 _ => None,
             };
             changes.push(Change {
-                path: String::from_utf8_lossy(name).into_owned(),
+                path: text_of(name),
                 is_untracked: entry.kind == EntryKind::Untracked,
                 content: match within {
                     Some(hash) => format!("{content} {hash}"),
@@ -165,6 +165,18 @@ fn content(path: &Path, mode: Mode) -> Option<String> {
         hash(path).map(|hash| hash + run_mark(&metadata, mode))
     };
     Some(content.unwrap_or_else(|_| unreadable()))
+}
+
+/// A path as text. What is no text in it is escaped, so that no two names become one.
+fn text_of(name: &[u8]) -> String {
+    let escaped = |bytes: &[u8]| -> String {
+        let escapes = bytes.iter().map(|byte| format!("\\x{byte:02x}"));
+        escapes.collect()
+    };
+    let chunks = name.utf8_chunks();
+    chunks
+        .map(|chunk| chunk.valid().to_owned() + &escaped(chunk.invalid()))
+        .collect()
 }
 
 fn run_mark(metadata: &Metadata, mode: Mode) -> &'static str {

@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::error::{Error, from_sqlite, is_corrupt};
 use super::place::StoreDir;
-use super::wire::{StoredBaseline, StoredRoster, StoredRun};
+use super::wire::{StoredBaseline, StoredRoster, StoredRun, StoredSite};
 use crate::edge::tracker::Memory;
 use crate::kernel::ledger::{Run, State};
 use crate::kernel::moment::Moment;
@@ -105,7 +105,7 @@ const OWED: &str = "\"tell_is_owed\":true";
 const OWED_MAX: i64 = 3;
 
 /// Where a run's facts are read. Fixed when it starts, wherever the agent goes later.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
     /// The directory that has the tracker.
     pub workspace: PathBuf,
@@ -551,6 +551,10 @@ impl Writer<'_> {
 
     pub fn insert(&self, kept: &Kept, baseline: Option<&Baseline>) -> Result<(), Error> {
         let run = &kept.run;
+        let site = StoredSite::try_from(&kept.site).map_err(|what| Error::Unreadable {
+            path: self.path.to_owned(),
+            what,
+        })?;
         self.sql(self.transaction.execute(
             "INSERT INTO run (id, session, epic, workspace, is_over, started_at, revision, doc, site)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8)",
@@ -562,7 +566,7 @@ impl Writer<'_> {
                 run.state == State::Ended,
                 run.started_at.0,
                 json(&StoredRun::from(run))?,
-                json(&kept.site)?,
+                json(&site)?,
             ),
         ))?;
         self.save_roster(run)?;
@@ -702,17 +706,15 @@ fn kept_columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
 
 impl Columns {
     fn read(self) -> Result<Kept, Error> {
-        let run = self.run().map_err(|what| Error::BadRun {
+        let bad = |what: String| Error::BadRun {
             run: self.id.clone(),
             what,
-        })?;
-        let site = serde_json::from_str(&self.site).map_err(|error| Error::BadRun {
-            run: self.id,
-            what: error.to_string(),
-        })?;
+        };
+        let site: Result<StoredSite, _> = serde_json::from_str(&self.site);
+        let site = site.map_err(|error| error.to_string());
         Ok(Kept {
-            run,
-            site,
+            run: self.run().map_err(bad)?,
+            site: site.and_then(Site::try_from).map_err(bad)?,
             revision: self.revision,
         })
     }

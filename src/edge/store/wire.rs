@@ -2,6 +2,7 @@
 //! raises the database's format, so that an older program never writes a newer run back without it.
 
 mod evidence;
+mod site;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use crate::kernel::snapshot::{Baseline, Footing};
 use crate::kernel::task::TaskId;
 use crate::kernel::verdict::Row;
 pub use evidence::{Evidence, Part, sensor_key};
+pub use site::StoredSite;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(
