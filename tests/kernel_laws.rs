@@ -966,6 +966,28 @@ fn that_it_is_switched_off_is_news_once() {
     assert!(!run.told.switched_off);
 }
 
+/// A stop's line may have had no reader but the agent: a prompt has to show it, once.
+#[test]
+fn that_an_active_run_is_switched_off_is_owed_once() {
+    let policy = Policy::default();
+    let facts = Facts {
+        enabled: Reading::Known(false),
+        ..Facts::ready()
+    };
+    for state in State::ALL {
+        for is_told in [false, true] {
+            let mut before = run(&policy);
+            before.state = state;
+            before.told.switched_off = is_told;
+            let after = facts.judged(before, &policy).run.expect("a run");
+            let is_owed = state == State::Active && !is_told;
+            assert_eq!(after.told.is_owed, is_owed, "{state:?} {is_told}");
+        }
+    }
+    let held = Facts::ready().judged(run(&policy), &policy);
+    assert!(!held.run.expect("a run").told.is_owed);
+}
+
 #[test]
 fn a_turn_that_nobody_reported_is_dated_by_its_first_stop() {
     let policy = Policy::default();
