@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::config::{self, Sources};
 use crate::edge::git::Git;
-use crate::edge::store::{self, Kept, Site, Store, StoreDir, Writer};
+use crate::edge::store::{self, Kept, Places, Site, Store, StoreDir, Writer};
 use crate::edge::tracker::{self, List, Memory};
 use crate::ground::{self, Ground};
 use crate::kernel::ledger::{
@@ -27,6 +27,8 @@ pub struct Wish {
     pub session: String,
     /// Where the person or the agent is.
     pub dir: PathBuf,
+    /// Where the session may have a run already.
+    pub places: Places,
     pub by: By,
     /// The session that asks, if an agent does.
     pub inside: Option<String>,
@@ -62,6 +64,13 @@ pub enum Error {
     LiveElsewhere { epic: String, session: String },
     #[error("session `{session}` already has a run, on epic `{epic}`")]
     SecondEpic { epic: String, session: String },
+    #[error("session `{session}` already has a run, on epic `{epic}` of `{workspace}`")]
+    SecondPlace {
+        run: String,
+        epic: String,
+        session: String,
+        workspace: String,
+    },
     #[error("a held session cannot give its own run of `{epic}` away")]
     GivenAway { epic: String },
     #[error("an agent cannot take the run of `{epic}` from session `{session}`")]
@@ -99,7 +108,7 @@ impl From<ground::Error> for Error {
 
 pub fn arm(wish: &Wish) -> Result<Armed, Error> {
     let gathered = Gathered::of(wish)?;
-    let dir = store::store_dir_at(&gathered.home);
+    let (dir, apart) = gathered.kept_at(wish)?;
     let mut store = Store::create(&dir)?;
     // The mark comes first: a run without one would let its session go without a word.
     dir.mark(&wish.session).map_err(|source| Error::Mark {
@@ -107,12 +116,13 @@ pub fn arm(wish: &Wish) -> Result<Armed, Error> {
         source,
     })?;
     let written = store.write(|writer| {
-        let done = gathered.write(wish, writer)?;
+        let done = gathered.write(wish, writer, apart.as_ref())?;
         // Again, now that nobody else can take it away for a run that is over.
         dir.mark(&wish.session).map_err(|source| Error::Mark {
             dir: dir.path().to_owned(),
             source,
         })?;
+        dir.post(&wish.session);
         Ok(done)
     });
     let (kept, what, former) = match written {
@@ -125,8 +135,15 @@ pub fn arm(wish: &Wish) -> Result<Armed, Error> {
     if let Some(former) = former {
         store.unmark_unless_held(&former);
     }
+    let mut warnings = gathered.warnings(&kept);
+    if !dir.is_posted(&wish.session) {
+        warnings.push(format!(
+            "no signpost could be set, so the session is known only below `{}`",
+            gathered.home.display()
+        ));
+    }
     Ok(Armed {
-        warnings: gathered.warnings(&kept),
+        warnings,
         kept,
         what,
         store: dir,
@@ -211,12 +228,23 @@ impl Gathered {
         })
     }
 
-    /// Finds out whose the run is, and keeps it. Answers the run, what was done, and the session
-    /// that no longer has it.
+    /// The store of this run, and the session's run on another epic that another store keeps.
+    fn kept_at(&self, wish: &Wish) -> Result<(StoreDir, Option<Kept>), Error> {
+        let here = wish.places.store_at(&self.home);
+        match store::live_run_apart(&wish.places, &wish.session, &here)? {
+            Some((dir, kept)) if self.is_same(&kept) => Ok((dir, None)),
+            Some((_, kept)) => Ok((here, Some(kept))),
+            None => Ok((here, None)),
+        }
+    }
+
+    /// Finds out whose the run is, and keeps it; `apart` is the session's run in another store.
+    /// Answers the run, what was done, and the session that no longer has it.
     fn write(
         &self,
         wish: &Wish,
         writer: &Writer<'_>,
+        apart: Option<&Kept>,
     ) -> Result<(Kept, Disposition, Option<String>), Error> {
         if let Some(memory) = &self.memory {
             writer.remember(&self.site, memory)?;
@@ -229,13 +257,12 @@ impl Gathered {
             .filter(|kept| kept.run.session != wish.session)
             .find(|kept| self.is_same(kept));
         let holdings = Holdings {
-            own: own.as_ref().map(|kept| {
-                if self.is_same(kept) {
-                    Own::OfThisEpic(&kept.run)
-                } else {
-                    Own::OfAnother(&kept.run)
-                }
-            }),
+            own: match (&own, apart) {
+                (Some(kept), _) if self.is_same(kept) => Some(Own::OfThisEpic(&kept.run)),
+                (_, Some(kept)) => Some(Own::Apart(&kept.run)),
+                (Some(kept), None) => Some(Own::OfAnother(&kept.run)),
+                (None, None) => None,
+            },
             elsewhere: elsewhere.as_ref().map(|kept| &kept.run),
             had_it: writer.ever_ran(&wish.session, &wish.epic)?,
         };
@@ -247,7 +274,7 @@ impl Gathered {
             replace: wish.replace,
         };
         let what = settle(&asker, &holdings, wish.now)
-            .map_err(|refused| refusal(refused, wish, &holdings))?;
+            .map_err(|refused| refusal(refused, wish, &holdings, apart))?;
         match (what, own, elsewhere) {
             (Disposition::Show, Some(own), _) => Ok((own, what, None)),
             (Disposition::Wake, Some(own), _) => {
@@ -360,17 +387,22 @@ fn replace(wish: &Wish, writer: &Writer<'_>, own: Option<Kept>) -> Result<(), Er
     Ok(())
 }
 
-fn refusal(refused: Refused, wish: &Wish, holdings: &Holdings<'_>) -> Error {
+fn refusal(refused: Refused, wish: &Wish, holdings: &Holdings<'_>, apart: Option<&Kept>) -> Error {
     let epic = wish.epic.clone();
     let theirs = holdings.elsewhere.map(|run| run.session.clone());
     let session = theirs.unwrap_or_else(|| wish.session.clone());
     match refused {
-        Refused::SecondEpic => Error::SecondEpic {
-            epic: match holdings.own {
-                Some(Own::OfThisEpic(run) | Own::OfAnother(run)) => run.epic.to_string(),
-                None => epic,
+        Refused::SecondEpic => match (holdings.own, apart) {
+            (Some(Own::Apart(run)), Some(kept)) => Error::SecondPlace {
+                run: run.id.clone(),
+                epic: run.epic.to_string(),
+                session: wish.session.clone(),
+                workspace: kept.site.workspace.display().to_string(),
             },
-            session: wish.session.clone(),
+            (own, _) => Error::SecondEpic {
+                epic: own.map_or(epic, |own| own.run().epic.to_string()),
+                session: wish.session.clone(),
+            },
         },
         Refused::NotThisSession => Error::NotThisSession { epic },
         Refused::GivenAway => Error::GivenAway { epic },

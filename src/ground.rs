@@ -205,7 +205,7 @@ mod tests {
     use git2::Repository;
 
     use super::*;
-    use crate::edge::store::{Store, store_dir_at};
+    use crate::edge::store::{Places, Store};
     use crate::edge::tracker::jsonl::{Jsonl, NewTask};
     use crate::kernel::moment::Moment;
     use crate::kernel::snapshot;
@@ -238,7 +238,7 @@ mod tests {
         let root = temp.path();
         let tracker = Jsonl::of(&Workspace::at(root, None));
         tracker.add(&NEW, "ann", Moment(0)).unwrap();
-        let dir = store_dir_at(root);
+        let dir = Places::default().store_at(root);
         Store::create(&dir).unwrap();
         dir.mark("a session").unwrap();
         fs::write(root.join(".beadlock/state.db.corrupt-1-1-wal"), "x").unwrap();

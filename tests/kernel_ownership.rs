@@ -52,9 +52,17 @@ fn elsewhere() -> Vec<(Option<Run>, bool)> {
 const INSIDE: [Option<&str>; 4] = [None, Some(OURS), Some(THEIRS), Some(THIRD)];
 const BY: [By; 2] = [By::Person, By::Agent];
 
+/// The run that the session has already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mine {
+    OfThisEpic,
+    OfAnother,
+    Apart,
+}
+
 struct Case<'a> {
     asker: Asker<'a>,
-    own: Option<bool>,
+    own: Option<Mine>,
     elsewhere: Option<&'a Run>,
     is_free: bool,
     had_it: bool,
@@ -65,7 +73,7 @@ fn expected(case: &Case<'_>) -> Result<Disposition, Refused> {
     let Case { asker, own, .. } = case;
     let is_agent = asker.by == By::Agent;
     let is_active = case.elsewhere.is_some_and(|run| run.state == State::Active);
-    if *own == Some(true) {
+    if *own == Some(Mine::OfThisEpic) {
         // Start again in the same session wakes; from an agent it only prints the prompt.
         return Ok(if is_agent {
             Disposition::Show
@@ -77,7 +85,11 @@ fn expected(case: &Case<'_>) -> Result<Disposition, Refused> {
     if is_agent && asker.inside != Some(OURS) {
         return Err(Refused::NotAnAgents);
     }
-    if *own == Some(false) && !asker.replace {
+    if *own == Some(Mine::OfAnother) && !asker.replace {
+        return Err(Refused::SecondEpic);
+    }
+    // It would have to give way in one place while the new one begins in another.
+    if *own == Some(Mine::Apart) {
         return Err(Refused::SecondEpic);
     }
     // `--epic` arms only if this session never had such a run and nobody else has an active one.
@@ -114,7 +126,8 @@ fn every_wish_is_settled_as_the_contract_says() {
     let mut cases = 0;
     let mine = run_in(OURS, State::Active, 1);
     for (elsewhere, is_free) in elsewhere() {
-        for own in [None, Some(true), Some(false)] {
+        let owns = [Mine::OfThisEpic, Mine::OfAnother, Mine::Apart].map(Some);
+        for own in owns.into_iter().chain([None]) {
             for inside in INSIDE {
                 for by in BY {
                     for how in [How::ByHand, How::Typed, How::AtStop] {
@@ -135,12 +148,10 @@ fn every_wish_is_settled_as_the_contract_says() {
                                 had_it,
                             };
                             let holdings = Holdings {
-                                own: own.map(|is_same| {
-                                    if is_same {
-                                        Own::OfThisEpic(&mine)
-                                    } else {
-                                        Own::OfAnother(&mine)
-                                    }
+                                own: own.map(|own| match own {
+                                    Mine::OfThisEpic => Own::OfThisEpic(&mine),
+                                    Mine::OfAnother => Own::OfAnother(&mine),
+                                    Mine::Apart => Own::Apart(&mine),
                                 }),
                                 elsewhere: elsewhere.as_ref(),
                                 had_it,
@@ -155,7 +166,7 @@ fn every_wish_is_settled_as_the_contract_says() {
             }
         }
     }
-    assert_eq!(cases, 2304);
+    assert_eq!(cases, 3072);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::report::Refusal;
 use crate::config::Sources;
 use crate::edge::agent::{Agent, Ambient, Claude};
 use crate::edge::git::Git;
-use crate::edge::store::StoreDir;
+use crate::edge::store::Signposts;
 use crate::kernel::ledger::By;
 use crate::kernel::moment::Moment;
 
@@ -20,6 +20,9 @@ pub fn ambient() -> Ambient {
             .collect(),
         // Gone if somebody deleted the directory that we stand in.
         cwd: std::env::current_dir().ok(),
+        signposts: dirs::state_dir()
+            .or_else(dirs::data_local_dir)
+            .map(|state| Signposts::within(&state)),
     }
 }
 
@@ -84,22 +87,6 @@ pub fn asked_by(ambient: &Ambient) -> By {
     } else {
         By::Person
     }
-}
-
-/// The store that somebody in this directory means.
-pub fn store_here(dir: &Path) -> Result<Option<StoreDir>, Refusal> {
-    StoreDir::nearest(&both_ways(dir)).map_err(Refusal::from)
-}
-
-/// Every store that may hold somebody in this directory, the nearest first.
-pub fn stores_here(dir: &Path) -> Result<Vec<StoreDir>, Refusal> {
-    StoreDir::all(&both_ways(dir)).map_err(Refusal::from)
-}
-
-/// A directory as it was given, and without links.
-fn both_ways(dir: &Path) -> [PathBuf; 2] {
-    let resolved = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
-    [dir.to_owned(), resolved]
 }
 
 /// The directory we stand in.

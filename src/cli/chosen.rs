@@ -1,54 +1,52 @@
 //! Which run, and which of its stops, somebody means who looks back.
 
-use super::Exit;
-use super::ambient::{dir, store_here};
-use super::report::{Refusal, inline};
-use super::status::is_named;
-use crate::edge::agent::{Agent, Ambient, Claude};
-use crate::edge::store::{Kept, Stop, Store};
+use std::cmp::Reverse;
 
-/// A run and the store that it is in.
+use super::Exit;
+use super::found::{Found, Stores, is_named, runs_in};
+use super::report::{Refusal, inline};
+use crate::edge::agent::{Agent, Ambient, Claude};
+use crate::edge::store::{Stop, Store};
+use crate::kernel::ledger::Run;
+
+/// A run, and the store that it is in.
 pub struct Chosen {
     pub store: Store,
-    pub kept: Kept,
+    pub run: Run,
 }
 
 impl Chosen {
     /// The run that is named, else the one of this session, else the newest here.
-    pub fn of(named: Option<&str>, ambient: &Ambient) -> anyhow::Result<Chosen> {
-        let Some(store_dir) = store_here(&dir(ambient)?)? else {
-            return Err(no_run().into());
-        };
-        let mut store = Store::open(&store_dir).map_err(Refusal::from)?;
-        let runs = store.runs().map_err(Refusal::from)?;
+    pub fn of(named: Option<&str>, ambient: &Ambient) -> Result<Chosen, Refusal> {
         let inside = Claude.session_inside(ambient);
-        let matching = |kept: &Kept| named.is_none_or(|id| is_named(&kept.run, id));
-        let mut chosen: Vec<Kept> = runs.into_iter().filter(matching).collect();
-        let own = |kept: &Kept| inside.as_deref() == Some(kept.run.session.as_str());
-        let position = chosen.iter().position(own).unwrap_or(0);
-        if chosen.is_empty() {
-            return Err(match named {
-                Some(id) => Refusal::new(
-                    Exit::NotDone,
-                    format!("no run, epic or session `{}` here", inline(id)),
-                )
-                .hint("`beadlock status --all` lists them"),
-                None => no_run(),
-            }
-            .into());
-        }
-        let kept = chosen.swap_remove(position);
-        Ok(Chosen { store, kept })
+        let mut all = found(named, ambient)?;
+        let own = |it: &Found| inside.as_deref() == Some(it.kept.run.session.as_str());
+        let position = all.iter().position(own).unwrap_or(0);
+        Chosen::opened(all.swap_remove(position))
+    }
+
+    /// Every run here, or every one of a name, the oldest first; never none.
+    pub fn all(
+        named: Option<&str>,
+        ambient: &Ambient,
+    ) -> Result<impl Iterator<Item = Result<Chosen, Refusal>>, Refusal> {
+        let found = found(named, ambient)?;
+        Ok(found.into_iter().rev().map(Chosen::opened))
+    }
+
+    fn opened(found: Found) -> Result<Chosen, Refusal> {
+        Ok(Chosen {
+            store: Store::open(&found.dir)?,
+            run: found.kept.run,
+        })
     }
 
     /// The stop of this number, else the last one.
-    pub fn stop(&mut self, number: Option<u32>) -> anyhow::Result<Stop> {
-        let run = &self.kept.run;
-        let count = self.store.stops(&run.id).map_err(Refusal::from)?;
-        let wanted = number.unwrap_or(count);
-        let found = self.store.stop(&run.id, wanted).map_err(Refusal::from)?;
+    pub fn stop(&mut self, number: Option<u32>) -> Result<Stop, Refusal> {
+        let count = self.store.stops(&self.run.id)?;
+        let found = self.store.stop(&self.run.id, number.unwrap_or(count))?;
         found.ok_or_else(|| {
-            let epic = inline(run.epic.as_str());
+            let epic = inline(self.run.epic.as_str());
             let what = match (number, count) {
                 (_, 0) => format!("no stop of {epic} was judged yet"),
                 (Some(number), _) => {
@@ -56,12 +54,31 @@ impl Chosen {
                 }
                 (None, _) => format!("the last stop of {epic} is not in the store"),
             };
-            let refusal = Refusal::new(Exit::NotDone, what);
-            refusal.hint("`beadlock log` lists the stops").into()
+            Refusal::new(Exit::NotDone, what).hint("`beadlock log` lists the stops")
         })
     }
 }
 
-fn no_run() -> Refusal {
-    Refusal::new(Exit::NotDone, "no run here").hint("`beadlock start EPIC --session ID` begins one")
+/// The newest first.
+fn found(named: Option<&str>, ambient: &Ambient) -> Result<Vec<Found>, Refusal> {
+    let inside = Claude.session_inside(ambient);
+    let stores = Stores::of(ambient, &[inside.as_deref(), named]);
+    let is_meant = |run: &Run| named.is_none_or(|id| is_named(run, id));
+    let mut looked = runs_in(stores.around(), is_meant);
+    if looked.found.is_empty() && named.is_some() {
+        // Its name is enough, wherever it is kept.
+        looked.found = runs_in(&stores.elsewhere(), is_meant).found;
+    }
+    looked
+        .found
+        .sort_by_key(|it| Reverse(it.kept.run.started_at.0));
+    match (looked.found.is_empty(), looked.fault, named) {
+        (false, _, _) => Ok(looked.found),
+        (true, Some(fault), _) => Err(fault.into()),
+        (true, None, Some(id)) => {
+            let what = format!("no run, epic or session `{}` here", inline(id));
+            Err(Refusal::new(Exit::NotDone, what).hint("`beadlock status --all` lists them"))
+        }
+        (true, None, None) => Err(stores.no_run()),
+    }
 }

@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::ambient::{ambient, dir, sources};
+use super::found::Stores;
 use super::report::plain;
 use super::{Exit, print};
-use crate::edge::agent::Ambient;
+use crate::edge::agent::{Agent, Ambient, Claude};
+use crate::edge::store::StoreDir;
 use crate::ground::{self, Ground};
 
 /// Find out what would keep an agent from being held, and how to mend it
@@ -63,13 +65,22 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 struct Place {
     dir: PathBuf,
     ground: Result<Ground, ground::Error>,
+    /// Those that may hold somebody here, the nearest first.
+    stores: Vec<StoreDir>,
+    /// Where one would be made.
+    store: StoreDir,
 }
 
 impl Place {
     fn of(dir: &Path, ambient: &Ambient) -> Place {
+        let ground = Ground::of(dir, &sources(ambient, &[]));
+        let home = ground.as_ref().map_or(dir, |ground| &ground.home);
+        let inside = Claude.session_inside(ambient);
         Place {
-            ground: Ground::of(dir, &sources(ambient, &[])),
+            stores: Stores::of(ambient, &[inside.as_deref()]).around().to_vec(),
+            store: Claude.places(ambient).store_at(home),
             dir: dir.to_owned(),
+            ground,
         }
     }
 }

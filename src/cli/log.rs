@@ -27,7 +27,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut chosen = Chosen::of(args.id.as_deref(), &ambient())?;
-    let run = chosen.kept.run;
+    let run = chosen.run;
     let records = chosen.store.records(&run.id).map_err(Refusal::from)?;
     let skipped = args
         .last

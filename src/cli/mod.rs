@@ -5,6 +5,7 @@ mod chosen;
 mod completions;
 mod doctor;
 mod exit;
+mod found;
 mod hook;
 mod log;
 mod man;

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use super::ambient::{ambient, dir, now, sources, store_here};
+use super::ambient::{ambient, dir, now, sources};
 use super::report::Refusal;
 use super::{Exit, print, say};
 use crate::arm;
 use crate::edge::agent::{Agent, Ambient, Claude};
-use crate::edge::store::{Store, StoreDir};
+use crate::edge::store::Store;
 
 /// Print the constant prompt that an agent is fed for an epic
 #[derive(Debug, clap::Args)]
@@ -55,21 +55,19 @@ fn armed(ambient: &Ambient) -> anyhow::Result<String> {
         .hint("`beadlock prompt EPIC` shows the prompt of any epic")
         .into());
     };
-    let here = dir(ambient)?;
-    let marked = StoreDir::of_session(&session, std::slice::from_ref(&here));
-    let found = match marked.map_err(Refusal::from)? {
-        Some(marked) => Some(marked),
-        None => store_here(&here)?,
+    let places = Claude.places(ambient);
+    let dirs = match places.of_session(&session).map_err(Refusal::from)? {
+        Some(known) => vec![known],
+        None => places.around(),
     };
-    let Some(store_dir) = found else {
-        return Err(not_armed().into());
-    };
-    let mut store = Store::open(&store_dir).map_err(Refusal::from)?;
-    let kept = store.run_of_session(&session).map_err(Refusal::from)?;
-    match kept.filter(|kept| !kept.run.is_over()) {
-        Some(kept) => Ok(kept.run.prompt),
-        None => Err(not_armed().into()),
+    for dir in dirs {
+        let mut store = Store::open(&dir).map_err(Refusal::from)?;
+        let kept = store.run_of_session(&session).map_err(Refusal::from)?;
+        if let Some(kept) = kept.filter(|kept| !kept.run.is_over()) {
+            return Ok(kept.run.prompt);
+        }
     }
+    Err(not_armed().into())
 }
 
 fn not_armed() -> Refusal {

@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
             let number = number.as_ref().and_then(|it| it.parse().ok());
             let mut chosen = Chosen::of(args.run.as_deref(), &ambient())?;
             let stop = chosen.stop(number)?;
-            let name = format!("stop {} of {}", stop.number, chosen.kept.run.epic);
+            let name = format!("stop {} of {}", stop.number, chosen.run.epic);
             vec![Replay::of_stop(name, stop, &args.settings)?]
         }
     };
@@ -230,16 +230,11 @@ fn in_folder(folder: &Path, settings: &[String]) -> anyhow::Result<Vec<Replay>> 
 }
 
 fn in_store(args: &Args) -> anyhow::Result<Vec<Replay>> {
-    let mut chosen = Chosen::of(args.run.as_deref(), &ambient())?;
-    let runs = match &args.run {
-        Some(_) => vec![chosen.kept],
-        None => chosen.store.runs().map_err(Refusal::from)?,
-    };
     let mut replays = Vec::new();
-    for kept in runs.iter().rev() {
-        let run = &kept.run;
-        for number in 1..=chosen.store.stops(&run.id).map_err(Refusal::from)? {
-            let stop = chosen.store.stop(&run.id, number).map_err(Refusal::from)?;
+    for chosen in Chosen::all(args.run.as_deref(), &ambient())? {
+        let Chosen { mut store, run } = chosen?;
+        for number in 1..=store.stops(&run.id).map_err(Refusal::from)? {
+            let stop = store.stop(&run.id, number).map_err(Refusal::from)?;
             if let Some(stop) = stop {
                 let name = format!("stop {number} of {} ({})", run.epic, run.id);
                 replays.push(Replay::of_stop(name, stop, &args.settings)?);

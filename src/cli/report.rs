@@ -84,6 +84,7 @@ impl From<arm::Error> for Refusal {
             Error::NotFound { .. }
             | Error::LiveElsewhere { .. }
             | Error::SecondEpic { .. }
+            | Error::SecondPlace { .. }
             | Error::GivenAway { .. }
             | Error::NotAnAgents { .. }
             | Error::NotItsSession { .. }
@@ -109,6 +110,10 @@ impl From<arm::Error> for Refusal {
             Error::SecondEpic { epic, .. } => Some(format!(
                 "end it with {}, or pass `--replace` to `beadlock start`",
                 command("abort", &plain(epic))
+            )),
+            Error::SecondPlace { run, .. } => Some(format!(
+                "{} ends it, from anywhere",
+                command("abort", &plain(run))
             )),
             Error::GivenAway { .. }
             | Error::NotAnAgents { .. }

@@ -3,9 +3,9 @@
 
 use serde_json::json;
 
-use super::ambient::{actor, ambient, asked_by, dir, now, session, store_here, stores_here};
+use super::ambient::{actor, ambient, asked_by, dir, now, session};
+use super::found::{Stores, unknown};
 use super::report::{Refusal, inline};
-use super::status::is_named;
 use super::{Exit, print, say};
 use crate::edge::agent::{Agent, Ambient, Claude};
 use crate::edge::store::{self, Kept, Store, StoreDir, Unread, Writer};
@@ -65,51 +65,89 @@ pub fn abort(args: &AbortArgs) -> anyhow::Result<Exit> {
     let ambient = ambient();
     // An agent that names nothing means its own run, and nobody else's.
     let inside = Claude.session_inside(&ambient);
-    let mut ended = Vec::new();
-    let mut unread = Vec::new();
+    let name = args.which.id.as_deref();
+    let stores = Stores::of(&ambient, &[inside.as_deref(), name]);
+    let mut aborted = Aborted::default();
+    let mut faults: Vec<store::Error> = Vec::new();
     // An agent that has wandered into another repository is held there too.
-    for dir in stores_here(&dir(&ambient)?)? {
-        let mut store = match Store::open(&dir) {
+    for dir in stores.around().iter().chain(&stores.lost()) {
+        let mut store = match Store::open(dir) {
             Ok(store) => store,
             Err(error @ (store::Error::Missing { .. } | store::Error::Corrupt { .. })) => {
                 // No session shall be told for ever.
-                Store::unmark_all_if_missing(&dir).map_err(Refusal::from)?;
+                Store::unmark_all_if_missing(dir).map_err(Refusal::from)?;
                 say(&format!("warning: {error}"));
                 continue;
             }
-            Err(error) => return Err(Refusal::from(error).into()),
+            Err(error) => {
+                faults.push(error);
+                continue;
+            }
         };
-        let aborted = abort_in(&mut store, args, inside.as_deref(), asked_by(&ambient));
-        let aborted = aborted.map_err(Refusal::from)?;
-        ended.extend(aborted.runs);
-        unread.extend(aborted.unread);
+        match abort_in(&mut store, name, inside.as_deref(), asked_by(&ambient)) {
+            Ok(ended) => aborted.add(ended),
+            Err(error) => faults.push(error),
+        }
     }
-    for run in &unread {
+    match name {
+        Some(name) if aborted.is_empty() => {
+            if let Some(dir) = stores.only_one_elsewhere(name)? {
+                let mut store = Store::open(&dir).map_err(Refusal::from)?;
+                let ended = abort_in(&mut store, Some(name), None, asked_by(&ambient));
+                aborted.add(ended.map_err(Refusal::from)?);
+            }
+        }
+        None if aborted.is_empty() && inside.is_none() => {
+            for line in stores.lines_elsewhere() {
+                say(&line);
+            }
+        }
+        Some(_) | None => {}
+    }
+    for run in &aborted.unread {
         let (id, epic) = (inline(&run.run), inline(&run.epic));
         say(&format!(
             "warning: {id} on {epic} could not be read, and is over"
         ));
     }
-    match &args.which.id {
-        Some(id) if ended.is_empty() && unread.is_empty() => Err(unknown(id).into()),
-        Some(_) | None => Ok(done(&args.which, "aborted", &ended)),
+    if aborted.is_empty() && !faults.is_empty() {
+        return Err(Refusal::from(faults.remove(0)).into());
+    }
+    for fault in &faults {
+        say(&format!("warning: {fault}"));
+    }
+    match name {
+        Some(name) if aborted.is_empty() => Err(unknown(name).into()),
+        Some(_) | None => Ok(done(&args.which, "aborted", &aborted.runs)),
     }
 }
 
-/// What an abort ended in one store.
+/// What an abort ended.
+#[derive(Default)]
 struct Aborted {
     runs: Vec<Run>,
     unread: Vec<Unread>,
 }
 
+impl Aborted {
+    fn add(&mut self, more: Aborted) {
+        self.runs.extend(more.runs);
+        self.unread.extend(more.unread);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.runs.is_empty() && self.unread.is_empty()
+    }
+}
+
 fn abort_in(
     store: &mut Store,
-    args: &AbortArgs,
+    name: Option<&str>,
     inside: Option<&str>,
     by: By,
 ) -> Result<Aborted, store::Error> {
-    let is_meant = |id: &str, epic: &str, session: &str| match &args.which.id {
-        Some(name) => [id, epic, session].contains(&name.as_str()),
+    let is_meant = |id: &str, epic: &str, session: &str| match name {
+        Some(name) => [id, epic, session].contains(&name),
         None => inside.is_none_or(|own| own == session),
     };
     let mut unread = store.unread()?;
@@ -134,7 +172,7 @@ fn abort_in(
     for session in sessions {
         store.unmark_unless_held(session);
     }
-    if args.which.id.is_none() && inside.is_none() {
+    if name.is_none() && inside.is_none() {
         store.sweep_marks()?;
     }
     Ok(Aborted { runs, unread })
@@ -157,13 +195,20 @@ pub fn adopt(args: &AdoptArgs) -> anyhow::Result<Exit> {
     let ambient = ambient();
     let inside = Claude.session_inside(&ambient);
     let session = session(args.session.as_ref(), inside.as_ref())?;
-    let (mut store, dir) = open_here(&ambient)?;
+    let stores = Stores::of(&ambient, &[args.which.id.as_deref()]);
+    let found = stores.one(args.which.id.as_deref(), None)?;
+    let apart = store::live_run_apart(&Claude.places(&ambient), &session, &found.dir);
+    let apart = apart.map_err(Refusal::from)?.map(|(_, kept)| kept.run);
+    let (id, dir) = (found.kept.run.id, found.dir);
+    let mut store = Store::open(&dir).map_err(Refusal::from)?;
     let actor = actor(None, &ambient, &self::dir(&ambient)?);
     // The mark comes first: a run without one would let its session go without a word.
     mark(&dir, &session)?;
     let moved = store.write(|writer| -> Result<(String, Run), Refusal> {
-        let mut kept = one(writer, &args.which, None)?;
+        let mut kept = live(writer, &id)?;
         let own = writer.run_of_session(&session)?.map(|own| own.run);
+        let own = own.filter(|own| !own.is_over());
+        let own = own.as_ref().or(apart.as_ref());
         let asker = Asker {
             session: &session,
             inside: inside.as_deref(),
@@ -171,8 +216,13 @@ pub fn adopt(args: &AdoptArgs) -> anyhow::Result<Exit> {
             how: How::ByHand,
             replace: false,
         };
-        if let Err(refused) = may_adopt(&kept.run, &asker, own.as_ref()) {
-            return Err(not_moved(refused, own.as_ref().unwrap_or(&kept.run)));
+        match may_adopt(&kept.run, &asker, own) {
+            Ok(()) => {}
+            // Here its epic may be the name of another run.
+            Err(Refused::HasOne) if own == apart.as_ref() => {
+                return Err(has_one(&session, apart.as_ref().map_or("", |own| &own.id)));
+            }
+            Err(refused) => return Err(not_moved(refused, own.unwrap_or(&kept.run))),
         }
         let former = kept.run.session.clone();
         let actor = if former == session {
@@ -183,6 +233,7 @@ pub fn adopt(args: &AdoptArgs) -> anyhow::Result<Exit> {
         kept.run.move_to(&session, &actor, now());
         writer.save(&kept.run)?;
         mark(&dir, &session)?;
+        dir.post(&session);
         Ok((former, kept.run))
     });
     let (former, run) = match moved {
@@ -218,10 +269,7 @@ fn not_moved(refused: Refused, run: &Run) -> Refusal {
             "a person paused this run, and an agent cannot go on with it".to_owned(),
             by_hand.to_owned(),
         ),
-        Refused::HasOne => (
-            format!("session `{session}` has a run already"),
-            format!("end it with {} first", command("abort", run.epic.as_str())),
-        ),
+        Refused::HasOne => return has_one(&run.session, run.epic.as_str()),
         Refused::SecondEpic
         | Refused::NotThisSession
         | Refused::NotAnAgents
@@ -234,6 +282,13 @@ fn not_moved(refused: Refused, run: &Run) -> Refusal {
     Refusal::new(Exit::NotDone, what).hint(hint)
 }
 
+/// `name` is the run's that the session has.
+fn has_one(session: &str, name: &str) -> Refusal {
+    let session = inline(session);
+    let what = format!("session `{session}` has a run already");
+    Refusal::new(Exit::NotDone, what).hint(format!("end it with {} first", command("abort", name)))
+}
+
 /// Changes the one run that is meant.
 fn change(
     which: &Which,
@@ -242,9 +297,11 @@ fn change(
 ) -> anyhow::Result<Exit> {
     let ambient = ambient();
     let inside = Claude.session_inside(&ambient);
-    let (mut store, _) = open_here(&ambient)?;
+    let stores = Stores::of(&ambient, &[inside.as_deref(), which.id.as_deref()]);
+    let found = stores.one(which.id.as_deref(), inside.as_deref())?;
+    let mut store = Store::open(&found.dir).map_err(Refusal::from)?;
     let run = store.write(|writer| -> Result<Run, Refusal> {
-        let mut kept = one(writer, which, inside.as_deref())?;
+        let mut kept = live(writer, &found.kept.run.id)?;
         apply(&mut kept.run, &ambient).map_err(|refused| not_moved(refused, &kept.run))?;
         writer.save(&kept.run)?;
         Ok(kept.run)
@@ -252,56 +309,10 @@ fn change(
     Ok(done(which, verb, &[run]))
 }
 
-fn open_here(ambient: &Ambient) -> anyhow::Result<(Store, StoreDir)> {
-    let Some(dir) = store_here(&dir(ambient)?)? else {
-        return Err(no_run().into());
-    };
-    let store = Store::open(&dir).map_err(Refusal::from)?;
-    Ok((store, dir))
-}
-
-/// The one live run that is meant; an error that lists them if that is not clear. Whoever names
-/// none inside of a session means its own.
-fn one(writer: &Writer<'_>, which: &Which, inside: Option<&str>) -> Result<Kept, Refusal> {
-    let live = writer.live_runs()?;
-    let mut meant = matching(live, which, inside);
-    match (meant.len(), &which.id) {
-        (1, _) => Ok(meant.remove(0)),
-        (0, Some(id)) => Err(unknown(id)),
-        (0, None) => Err(no_run()),
-        (_, _) => {
-            let described = |kept: &Kept| {
-                let run = &kept.run;
-                let session = inline(&run.session);
-                format!(
-                    "{} on {} ({}, session {session})",
-                    run.id,
-                    run.epic,
-                    run.state.name()
-                )
-            };
-            let lines: Vec<String> = meant.iter().map(described).collect();
-            let what = format!("several runs are here:\n  {}", lines.join("\n  "));
-            Err(Refusal::new(Exit::Usage, what).hint("name one of them"))
-        }
-    }
-}
-
-fn matching(runs: Vec<Kept>, which: &Which, inside: Option<&str>) -> Vec<Kept> {
-    let is_meant = |kept: &Kept| match &which.id {
-        None => inside.is_none_or(|own| own == kept.run.session),
-        Some(id) => is_named(&kept.run, id),
-    };
-    runs.into_iter().filter(is_meant).collect()
-}
-
-fn no_run() -> Refusal {
-    Refusal::new(Exit::NotDone, "no run here").hint("`beadlock start EPIC --session ID` begins one")
-}
-
-fn unknown(id: &str) -> Refusal {
-    let what = format!("no open run, epic or session `{}` here", inline(id));
-    Refusal::new(Exit::NotDone, what).hint("`beadlock status --all` lists them")
+/// The run as it is now, unless it has ended meanwhile.
+fn live(writer: &Writer<'_>, id: &str) -> Result<Kept, Refusal> {
+    let kept = writer.run(id)?.filter(|kept| !kept.run.is_over());
+    kept.ok_or_else(|| unknown(id))
 }
 
 fn done(which: &Which, verb: &str, runs: &[Run]) -> Exit {

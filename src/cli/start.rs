@@ -44,6 +44,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let wish = Wish {
         epic: args.epic.clone(),
         by: asked_by(&ambient),
+        places: Claude.places(&ambient),
         session,
         actor: actor(None, &ambient, &dir),
         dir,

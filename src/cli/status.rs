@@ -1,10 +1,12 @@
 //! `status`: where a run stands.
 
+use std::cmp::Reverse;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::ambient::{ambient, dir, now, store_here};
+use super::ambient::{ambient, now};
+use super::found::{Stores, is_named};
 use super::report::{Refusal, inline};
 use super::{Exit, print, say};
 use crate::edge::agent::{Agent, Claude};
@@ -40,37 +42,44 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let ambient = ambient();
     let inside = Claude.session_inside(&ambient);
-    let Some(store_dir) = store_here(&dir(&ambient)?)? else {
-        return Ok(none(args));
-    };
-    let mut store = Store::open(&store_dir).map_err(Refusal::from)?;
-    let runs = store.runs().map_err(Refusal::from)?;
-    for unread in store.unread().map_err(Refusal::from)? {
-        let (run, epic) = (inline(&unread.run), inline(&unread.epic));
-        say(&format!(
-            "warning: {run} on {epic} cannot be read; `beadlock abort {run}` ends it"
-        ));
+    let named = args.id.as_deref().or(args.session.as_deref());
+    let stores = Stores::of(&ambient, &[inside.as_deref(), named]);
+    let mut runs = Runs::default();
+    let fault = runs.add(stores.around(), named);
+    if let (true, Some(_)) = (runs.kept.is_empty(), named) {
+        // Its name is enough, wherever it is kept; what else is wrong there is not asked for.
+        let _ = runs.add(&stores.elsewhere(), named);
     }
-    let named = args.id.as_ref().or(args.session.as_ref());
-    let matching = |kept: &&Kept| match named {
-        None => true,
-        Some(id) => is_named(&kept.run, id),
-    };
-    let mut chosen: Vec<&Kept> = runs.iter().filter(matching).collect();
+    match (fault, runs.kept.is_empty()) {
+        (Some(fault), true) => return Err(Refusal::from(fault).into()),
+        (Some(fault), false) => say(&format!("warning: {fault}")),
+        (None, _) => {}
+    }
+    if runs.kept.is_empty() {
+        let lines = match named {
+            Some(id) => vec![format!("nothing here is called {}", inline(id))],
+            None => stores.lines_elsewhere(),
+        };
+        for line in lines {
+            say(&line);
+        }
+        return Ok(none(args));
+    }
+    let Runs {
+        dirs,
+        mut stores,
+        mut kept,
+    } = runs;
+    kept.sort_by_key(|(_, kept)| Reverse(kept.run.started_at.0));
+    let mut chosen: Vec<&(usize, Kept)> = kept.iter().collect();
     if !args.all {
-        let own = |kept: &&&Kept| inside.as_deref() == Some(kept.run.session.as_str());
+        let own = |found: &&&(usize, Kept)| inside.as_deref() == Some(&found.1.run.session);
         let first = chosen.iter().find(own).or(chosen.first()).copied();
         chosen = first.into_iter().collect();
     }
-    if let (true, Some(id)) = (chosen.is_empty(), named) {
-        say(&format!("nothing here is called {}", inline(id)));
-    }
-    if chosen.is_empty() {
-        return Ok(none(args));
-    }
     let views: Result<Vec<View>, store::Error> = chosen
         .iter()
-        .map(|kept| View::of(kept, &mut store, &store_dir, args.all))
+        .map(|(number, kept)| View::of(kept, &mut stores[*number], &dirs[*number], args.all))
         .collect();
     let views = views.map_err(Refusal::from)?;
     if args.json && args.all {
@@ -86,6 +95,55 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// Runs out of several stores.
+#[derive(Default)]
+struct Runs {
+    dirs: Vec<StoreDir>,
+    stores: Vec<Store>,
+    /// Each with the number of its store.
+    kept: Vec<(usize, Kept)>,
+}
+
+impl Runs {
+    /// Adds the runs of these stores, those of a name if there is one. Answers the first store
+    /// that could not be read.
+    fn add(&mut self, dirs: &[StoreDir], named: Option<&str>) -> Option<store::Error> {
+        let mut fault = None;
+        for dir in dirs {
+            if let Err(error) = self.add_one(dir, named) {
+                fault.get_or_insert(error);
+            }
+        }
+        fault
+    }
+
+    fn add_one(&mut self, dir: &StoreDir, named: Option<&str>) -> Result<(), store::Error> {
+        let mut store = Store::open(dir)?;
+        let runs = store.runs()?;
+        for unread in store.unread()? {
+            let (run, epic) = (inline(&unread.run), inline(&unread.epic));
+            say(&format!(
+                "warning: {run} on {epic} cannot be read; `beadlock abort {run}` ends it"
+            ));
+        }
+        let number = self.stores.len();
+        for kept in runs {
+            let is_meant = named.is_none_or(|id| is_named(&kept.run, id));
+            // One store may be reached by two ways.
+            let is_new = self
+                .kept
+                .iter()
+                .all(|(_, known)| known.run.id != kept.run.id);
+            if is_meant && is_new {
+                self.kept.push((number, kept));
+            }
+        }
+        self.dirs.push(dir.clone());
+        self.stores.push(store);
+        Ok(())
+    }
+}
+
 fn none(args: &Args) -> Exit {
     if args.json && args.all {
         print(&format!("{}\n", json!({ "schema": 1, "runs": [] })));
@@ -95,10 +153,6 @@ fn none(args: &Args) -> Exit {
         print("no run here\n");
     }
     Exit::Fine
-}
-
-pub fn is_named(run: &Run, id: &str) -> bool {
-    run.id == id || run.epic.as_str() == id || run.session == id
 }
 
 /// A run and what can be read about it now.

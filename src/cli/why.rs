@@ -8,7 +8,7 @@ use super::chosen::Chosen;
 use super::report::inline;
 use super::status::age;
 use super::{Exit, print};
-use crate::edge::store::{Evidence, Kept, ReadingTime, Stop, sensor_key};
+use crate::edge::store::{Evidence, ReadingTime, Stop, sensor_key};
 use crate::kernel::ledger::Run;
 use crate::kernel::otherwise::{Alternative, otherwise};
 use crate::kernel::snapshot::{Sensor, Snapshot};
@@ -48,9 +48,9 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         None => Err("what it stood on was too much to keep".to_owned()),
     };
     if args.json {
-        print(&format!("{}\n", facts(&chosen.kept, &stop, &explained)));
+        print(&format!("{}\n", facts(&chosen.run, &stop, &explained)));
     } else {
-        print(&text(&chosen.kept, &stop, &explained));
+        print(&text(&chosen.run, &stop, &explained));
     }
     Ok(Exit::Fine)
 }
@@ -82,7 +82,7 @@ impl Explained {
     }
 }
 
-fn text(kept: &Kept, stop: &Stop, explained: &Result<Explained, String>) -> String {
+fn text(run: &Run, stop: &Stop, explained: &Result<Explained, String>) -> String {
     let record = &stop.record;
     let verdict = match record.answer.as_str() {
         "block" => "the agent was held",
@@ -91,7 +91,7 @@ fn text(kept: &Kept, stop: &Stop, explained: &Result<Explained, String>) -> Stri
     let ago = age(now().0.saturating_sub(record.at_ms));
     let mut lines = vec![format!(
         "stop {} of {}, {ago} ago: {verdict} ({})",
-        stop.number, kept.run.epic, record.reason
+        stop.number, run.epic, record.reason
     )];
     let said = Row::from_number(record.row).map_or("", reasons::row);
     lines.push(format!("row {:<5}{said}", record.row));
@@ -105,7 +105,7 @@ fn text(kept: &Kept, stop: &Stop, explained: &Result<Explained, String>) -> Stri
     if let Ok(explained) = explained {
         lines.extend(ways(explained));
     }
-    lines.push(format!("now      the run is {}", kept.run.state.name()));
+    lines.push(format!("now      the run is {}", run.state.name()));
     lines.join("\n") + "\n"
 }
 
@@ -170,7 +170,7 @@ fn sentence(way: &Alternative) -> String {
     format!("{differences} ({answer})")
 }
 
-fn facts(kept: &Kept, stop: &Stop, explained: &Result<Explained, String>) -> Value {
+fn facts(run: &Run, stop: &Stop, explained: &Result<Explained, String>) -> Value {
     let record = &stop.record;
     let told = explained.as_ref().ok();
     let readings = sensors(stop).into_iter().map(|(sensor, time)| {
@@ -191,8 +191,8 @@ fn facts(kept: &Kept, stop: &Stop, explained: &Result<Explained, String>) -> Val
     });
     json!({
         "schema": 1,
-        "run": kept.run.id,
-        "epic": kept.run.epic.as_str(),
+        "run": run.id,
+        "epic": run.epic.as_str(),
         "stop": stop.number,
         "at_ms": record.at_ms,
         "answer": record.answer,

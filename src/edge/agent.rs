@@ -4,6 +4,7 @@ mod claude;
 
 use std::path::PathBuf;
 
+use super::store::{Places, Signposts};
 use crate::kernel::ledger::PromptKind;
 use crate::kernel::snapshot::Stop;
 
@@ -19,6 +20,9 @@ pub trait Agent: Send + Sync {
     fn session_inside(&self, ambient: &Ambient) -> Option<String>;
     /// Whether an agent started this process, even if the session cannot be told.
     fn is_around(&self, ambient: &Ambient) -> bool;
+    /// Where somebody stands: in the directory of this process, and in the project of the agent
+    /// that started it.
+    fn places(&self, ambient: &Ambient) -> Places;
 }
 
 /// The environment as the agent left it to its hook.
@@ -26,6 +30,8 @@ pub trait Agent: Send + Sync {
 pub struct Ambient {
     pub variables: Vec<(String, String)>,
     pub cwd: Option<PathBuf>,
+    /// The user's own, if there is a place for them.
+    pub signposts: Option<Signposts>,
 }
 
 impl Ambient {
@@ -42,7 +48,7 @@ impl Ambient {
 pub struct Event {
     pub session: Option<String>,
     /// Where the agent is: the hook's directory, its project, what it says itself.
-    pub dirs: Vec<PathBuf>,
+    pub places: Places,
     pub transcript: Option<PathBuf>,
     pub stop: Stop,
     /// The agent's last message, where the event carries it.

@@ -42,6 +42,16 @@ pub struct Holdings<'a> {
 pub enum Own<'a> {
     OfThisEpic(&'a Run),
     OfAnother(&'a Run),
+    /// Of another epic, and kept where no one step can end it and begin the next.
+    Apart(&'a Run),
+}
+
+impl<'a> Own<'a> {
+    pub fn run(self) -> &'a Run {
+        match self {
+            Own::OfThisEpic(run) | Own::OfAnother(run) | Own::Apart(run) => run,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +97,7 @@ pub fn settle(
         (_, _, _) if asker.by == By::Agent && !is_own_session => Err(Refused::NotAnAgents),
         (Some(Own::OfThisEpic(_)), _, _) => Ok(Disposition::Wake),
         (Some(Own::OfAnother(_)), _, _) if !asker.replace => Err(Refused::SecondEpic),
+        (Some(Own::Apart(_)), _, _) => Err(Refused::SecondEpic),
         (_, _, How::AtStop) if holdings.had_it => Err(Refused::NotThisSession),
         (_, Some(run), How::AtStop) if is_active(run) || run.is_paused_by_person() => {
             Err(Refused::NotThisSession)

@@ -95,7 +95,7 @@ fn where_nothing_is_wrong_it_says_so() {
         "ok       tracker   jsonl (",
         "ok       epic      bd-x7y8: 0 of 2 closed; 2 ready, ",
         "ok       store     ",
-        "ok       runs      1 is open\n",
+        "ok       runs      1 open\n",
         "nothing is wrong\n",
     ] {
         assert!(done.stdout.contains(line), "{line}\n{}", done.stdout);

@@ -108,7 +108,7 @@ fn two_runs_of_two_sessions_do_not_touch_each_other() {
     assert_eq!(scene.run().counters.cycles, 2);
     // Several runs: `abort` takes the one that is named, the others are listed.
     let pause = scene.beadlock(&["pause"]).done();
-    pause.fails(64, "several runs are here");
+    pause.fails(64, "several runs could be meant");
     assert_eq!(scene.beadlock(&["abort", "bd-other"]).done().status, 0);
     scene.stop().session("second").allows_untraced("idle");
     scene.stop().blocks("open_work");

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use beadlock::edge::store::{Kept, Record, Store, StoreDir, store_dir_at};
+use beadlock::edge::store::{Kept, Places, Record, Store, StoreDir};
 use beadlock::kernel::decide;
 use beadlock::kernel::ledger::Run;
 use beadlock::kernel::moment::Moment;
@@ -236,8 +236,15 @@ impl Scene {
         self.hook("user-prompt", &payload)
     }
 
+    /// The folder of signposts, in whichever of the places where systems have it.
+    pub fn signposts(&self) -> PathBuf {
+        let states = [".local/state", "Library/Application Support"];
+        let folders = states.map(|state| self.home.join(state).join("beadlock/sessions"));
+        folders.into_iter().find(|folder| folder.exists()).unwrap()
+    }
+
     pub fn store_dir(&self) -> StoreDir {
-        store_dir_at(&self.root)
+        Places::default().store_at(&self.root)
     }
 
     pub fn runs(&self) -> Vec<Kept> {

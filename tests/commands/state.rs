@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use beadlock::edge::store::{Store, store_dir_at};
+use beadlock::edge::store::Store;
 use serde_json::json;
 
 use crate::scene::{EPIC, SESSION, Scene, edge, epic_row, task_row};
@@ -425,10 +425,12 @@ fn a_store_deleted_during_the_run_is_missed() {
     let scene = Scene::with_tasks(1);
     scene.start(SESSION);
     fs::remove_dir_all(scene.store_dir().path()).unwrap();
-    // With the mark gone too, nobody knows of a run.
-    scene.stop().done().is_silent();
+    // The mark is gone too, but a signpost leads there.
+    scene.stop().tells_of("corrupt", "there is no store");
     let status = scene.beadlock(&["status", "--json"]).done();
     assert_eq!(status.stdout, "{\"run\":null,\"schema\":1}\n");
+    assert_eq!(scene.beadlock(&["abort"]).done().status, 0);
+    scene.stop().done().is_silent();
 }
 
 /// Every process that finds nobody else there reads it from end to end.
@@ -455,6 +457,6 @@ fn git_never_sees_the_store() {
     scene.start(SESSION);
     scene.stop().blocks("open_work");
     assert_eq!(scene.git(&["status", "--porcelain", "--ignored"]), "");
-    assert!(store_dir_at(&scene.root).path().ends_with(".git/beadlock"));
+    assert!(scene.store_dir().path().ends_with(".git/beadlock"));
     assert!(Store::open(&scene.store_dir()).is_ok());
 }

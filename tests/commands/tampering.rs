@@ -72,6 +72,8 @@ fn a_mark_that_is_gone_is_set_again_and_told() {
     for event in ["user-prompt", "session-start"] {
         let scene = started(1);
         fs::remove_dir_all(marks(&scene)).unwrap();
+        scene.stop().blocks("open_work");
+        fs::remove_dir_all(scene.signposts()).unwrap();
         scene.stop().done().is_silent();
         let told = match event {
             "user-prompt" => scene.prompt("p2", "are you still there?").tells(),

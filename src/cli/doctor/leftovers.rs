@@ -1,28 +1,43 @@
 //! What runs that are dead have left behind.
 
 use super::{Finding, Place};
-use crate::cli::ambient::{now, store_here};
+use crate::cli::ambient::now;
 use crate::cli::status::age;
 use crate::edge::store::{Error, Kept, Store, StoreDir};
 use crate::kernel::ledger::State;
 
 pub fn findings(place: &Place) -> Vec<Finding> {
-    // What is wrong with the store itself is told with it.
-    let Ok(Some(dir)) = store_here(&place.dir) else {
-        return Vec::new();
-    };
-    let Ok(mut store) = Store::open(&dir) else {
-        return Vec::new();
-    };
-    match looked_over(&dir, &mut store) {
-        Ok(findings) => findings,
-        Err(error) => {
-            vec![Finding::unknown("runs", error.to_string()).remedy("beadlock status --all")]
+    let mut findings = Vec::new();
+    let mut open = 0;
+    for dir in &place.stores {
+        // What is wrong with the store itself is told with it.
+        let Ok(mut store) = Store::open(dir) else {
+            continue;
+        };
+        match looked_over(dir, &mut store) {
+            Ok(looked) => {
+                open += looked.open;
+                findings.extend(looked.findings);
+            }
+            Err(error) => {
+                let told = Finding::unknown("runs", error.to_string());
+                findings.push(told.remedy("beadlock status --all"));
+            }
         }
     }
+    if findings.is_empty() {
+        findings.push(Finding::fine("runs", format!("{open} open")));
+    }
+    findings
 }
 
-fn looked_over(dir: &StoreDir, store: &mut Store) -> Result<Vec<Finding>, Error> {
+struct Looked {
+    findings: Vec<Finding>,
+    /// How many runs are not over.
+    open: usize,
+}
+
+fn looked_over(dir: &StoreDir, store: &mut Store) -> Result<Looked, Error> {
     let mut findings = Vec::new();
     for unread in store.unread()? {
         let told = format!("{} on {} cannot be read", unread.run, unread.epic);
@@ -40,17 +55,10 @@ fn looked_over(dir: &StoreDir, store: &mut Store) -> Result<Vec<Finding>, Error>
     }
     findings.extend(marks_of_nobody(dir, store)?);
     findings.extend(set_aside(dir));
-    if findings.is_empty() {
-        findings.push(Finding::fine(
-            "runs",
-            match live.len() {
-                0 => "none is open".to_owned(),
-                1 => "1 is open".to_owned(),
-                count => format!("{count} are open"),
-            },
-        ));
-    }
-    Ok(findings)
+    Ok(Looked {
+        findings,
+        open: live.len(),
+    })
 }
 
 /// Its stops would pass without a word.

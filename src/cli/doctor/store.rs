@@ -1,39 +1,28 @@
 //! The store: whether it is sound, can be written, and keeps two processes apart.
 
 use super::{Finding, Place};
-use crate::cli::ambient::store_here;
-use crate::edge::store::{Error, Store, StoreDir, store_dir_at};
+use crate::edge::store::{Error, Store, StoreDir};
 
 pub fn findings(place: &Place) -> Vec<Finding> {
-    match store_here(&place.dir) {
-        Err(refusal) => {
-            let told = Finding::unknown("store", refusal.what);
-            vec![told.remedy("make the directory readable to you")]
-        }
-        Ok(None) => vec![none_yet(place)],
-        Ok(Some(dir)) => {
-            let mut findings = vec![sound(&dir)];
-            findings.extend(locking(&dir));
-            findings
-        }
+    if place.stores.is_empty() {
+        return vec![none_yet(&place.store)];
     }
+    let mut findings = Vec::new();
+    for dir in &place.stores {
+        findings.push(sound(dir));
+        findings.extend(locking(dir));
+    }
+    findings
 }
 
-fn none_yet(place: &Place) -> Finding {
-    let home = match &place.ground {
-        Ok(ground) => &ground.home,
-        Err(_) => &place.dir,
-    };
-    let dir = store_dir_at(home);
+fn none_yet(dir: &StoreDir) -> Finding {
     match dir.can_be_made() {
-        Ok(()) => Finding::fine(
-            "store",
-            format!(
-                "there is none yet; `beadlock start` makes it in {}",
-                dir.path().display()
-            ),
-        ),
-        Err(what) => unwritable(&dir, &what),
+        Ok(()) => {
+            let path = dir.path().display();
+            let told = format!("there is none yet; `beadlock start` makes it in {path}");
+            Finding::fine("store", told)
+        }
+        Err(what) => unwritable(dir, &what),
     }
 }
 

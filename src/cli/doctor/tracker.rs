@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::tools::{is_older, version};
 use super::{Finding, Place};
-use crate::cli::ambient::{now, store_here};
-use crate::cli::report::Refusal;
+use crate::cli::ambient::now;
+use crate::cli::found::runs_in;
 use crate::edge::process::locate;
-use crate::edge::store::Store;
 use crate::edge::tracker::{self, Kind, List};
 use crate::ground::{self, Ground};
 use crate::kernel::task::{Epic, TaskId};
@@ -114,18 +113,10 @@ fn answered(ground: &Ground, list: &List, took: Duration) -> Finding {
 
 /// The one that was named, and those of open runs.
 fn epics(place: &Place, named: Option<&str>) -> BTreeSet<TaskId> {
-    let runs = store_here(&place.dir).and_then(|found| match found {
-        Some(dir) => Store::open(&dir)
-            .and_then(|mut store| store.runs())
-            .map_err(Refusal::from),
-        None => Ok(Vec::new()),
-    });
     // A store that cannot be read is told of where stores are looked at.
-    let runs = runs.unwrap_or_default();
-    let open = runs.into_iter().filter(|kept| !kept.run.is_over());
-    open.map(|kept| kept.run.epic)
-        .chain(named.map(TaskId::from))
-        .collect()
+    let looked = runs_in(&place.stores, |run| !run.is_over());
+    let epics = looked.found.into_iter().map(|found| found.kept.run.epic);
+    epics.chain(named.map(TaskId::from)).collect()
 }
 
 fn epic(id: &TaskId, list: &List, ground: &Ground) -> Finding {

@@ -57,7 +57,7 @@ pub fn owned_run(epic: Option<&str>, event: &Event, ambient: &Ambient) -> Owned 
         session,
         inside: inside.as_deref(),
     };
-    match (StoreDir::of_session(session, &event.dirs), launch, epic) {
+    match (event.places.of_session(session), launch, epic) {
         (Err(error), _, _) => broken(&error),
         (Ok(Some(dir)), launch, _) => marked_run(&dir, seen, launch).map(Some).into(),
         (Ok(None), Some(launch), _) => launched_run(launch, seen, event).into(),
@@ -69,7 +69,7 @@ pub fn owned_run(epic: Option<&str>, event: &Event, ambient: &Ambient) -> Owned 
 /// Whether no store is asked at all.
 pub fn is_unknown(event: &Event, ambient: &Ambient) -> bool {
     let is_marked = |session: &String| {
-        let found = StoreDir::of_session(session, &event.dirs);
+        let found = event.places.of_session(session);
         !matches!(found, Ok(None))
     };
     ambient.variable("BEADLOCK_RUN").is_none() && !event.session.as_ref().is_some_and(is_marked)
@@ -102,19 +102,38 @@ fn launched_run(
     seen: Seen<'_>,
     event: &Event,
 ) -> Result<Option<(Store, Kept)>, Error> {
-    let Some(dir) = StoreDir::nearest(&event.dirs)? else {
-        return Ok(None);
-    };
-    let mut store = Store::open(&dir)?;
+    let mut fault = None;
+    for dir in event.places.around() {
+        let found = Store::open(&dir).and_then(|mut store| {
+            let bound = bind_in(&mut store, launch, seen)?;
+            Ok((store, bound))
+        });
+        match found {
+            Ok((_, bound)) if bound.launch != Launch::Owner => return Ok(None),
+            Ok((mut store, bound)) => {
+                if let Some(former) = bound.former {
+                    store.unmark_unless_held(&former);
+                }
+                return Ok(Some((store, bound.kept)));
+            }
+            // A repository around this one may have the run.
+            Err(error) => {
+                fault.get_or_insert(error);
+            }
+        }
+    }
+    fault.map_or(Ok(None), Err)
+}
+
+fn bind_in(store: &mut Store, launch: &str, seen: Seen<'_>) -> Result<Bound, Error> {
+    let dir = store.dir().clone();
     let run = run_named_by(launch);
-    let bound = store.write(|writer| match writer.run(run)? {
+    store.write(|writer| match writer.run(run)? {
         Some(kept) => {
             let bound = bind(writer, launch, kept, seen)?;
             if bound.launch == Launch::Owner {
-                dir.mark(seen.session).map_err(|error| Error::Unreadable {
-                    path: dir.path().to_owned(),
-                    what: error.to_string(),
-                })?;
+                mark(&dir, seen.session)?;
+                dir.post(seen.session);
             }
             Ok(bound)
         }
@@ -122,14 +141,14 @@ fn launched_run(
             path: dir.database(),
             what: format!("`{run}`"),
         }),
-    })?;
-    if bound.launch != Launch::Owner {
-        return Ok(None);
-    }
-    if let Some(former) = bound.former {
-        store.unmark_unless_held(&former);
-    }
-    Ok(Some((store, bound.kept)))
+    })
+}
+
+fn mark(dir: &StoreDir, session: &str) -> Result<(), Error> {
+    dir.mark(session).map_err(|error| Error::Unreadable {
+        path: dir.path().to_owned(),
+        what: error.to_string(),
+    })
 }
 
 /// What seeing a session with a launch led to.
@@ -201,19 +220,29 @@ fn armed_run(epic: &str, session: &str, event: &Event, ambient: &Ambient) -> Own
 
 /// Whether the session ever had a run of the epic.
 fn had_it(epic: &str, session: &str, event: &Event) -> Result<bool, Error> {
-    match StoreDir::nearest(&event.dirs)? {
-        None => Ok(false),
-        Some(dir) => Store::open(&dir)?.write(|writer| writer.ever_ran(session, epic)),
+    for (number, dir) in event.places.around().iter().enumerate() {
+        let ever_ran =
+            Store::open(dir).and_then(|mut store| store.write(|it| it.ever_ran(session, epic)));
+        match ever_ran {
+            Ok(false) => {}
+            Ok(true) => return Ok(true),
+            Err(error @ Error::Corrupt { .. }) => return Err(error),
+            Err(error) if number == 0 => return Err(error),
+            // What is wrong in a repository around this one is told to its own sessions.
+            Err(_) => {}
+        }
     }
+    Ok(false)
 }
 
 /// What a hook asks for on the person's behalf; nothing where no directory is left to stand in.
 pub fn wish(epic: &str, session: &str, how: How, event: &Event, ambient: &Ambient) -> Option<Wish> {
-    let dir = event.dirs.iter().find(|dir| dir.is_dir())?;
+    let dir = event.places.dirs.iter().find(|dir| dir.is_dir())?;
     Some(Wish {
         epic: epic.to_owned(),
         session: session.to_owned(),
         dir: dir.clone(),
+        places: event.places.clone(),
         by: By::Person,
         inside: None,
         how,

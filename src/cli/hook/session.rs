@@ -16,26 +16,70 @@ pub fn started(event: &Event, ambient: &Ambient) -> Reply {
     // is an agent, and not the person. And Claude Code 2.1.327 swallows the line on most resumes.
     let is_own = inside.is_none() || inside == event.session;
     let is_seen = event.stop.is_interactive && is_own && event.began == Some(Began::Fresh);
-    match StoreDir::nearest(&event.dirs).and_then(|dir| match dir {
-        None => Ok(Reply::silence()),
-        Some(dir) => greet(&dir, event, is_seen),
-    }) {
+    match greet(event, is_seen) {
         Ok(reply) => reply,
         Err(error) => super::told(format!("Beadlock: {error}."), event),
     }
 }
 
-fn greet(dir: &StoreDir, event: &Event, is_seen: bool) -> Result<Reply, Error> {
+fn greet(event: &Event, is_seen: bool) -> Result<Reply, Error> {
+    let mut dirs = event.places.around();
+    if let Some(session) = &event.session
+        && let Some(own) = event.places.of_session(session)?
+        && !dirs.contains(&own)
+    {
+        dirs.insert(0, own);
+    }
+    let mut own = None;
+    let mut lines: Vec<String> = Vec::new();
+    for (number, dir) in dirs.iter().enumerate() {
+        match news(dir, event, is_seen) {
+            Ok(news) => {
+                lines.extend(news.lines);
+                own = own.or(news.own);
+            }
+            Err(error) if number == 0 => lines.push(format!("Beadlock: {error}.")),
+            // What is wrong in a repository around this one is told to its own sessions.
+            Err(_) => {}
+        }
+    }
+    let tell = (!lines.is_empty()).then(|| lines.join("\n"));
+    let goes_on = |run: &Run| match run.state {
+        State::Active | State::Waiting => event.began == Some(Began::Continued),
+        State::Stale | State::Paused | State::Ended => false,
+    };
+    Ok(match (own.filter(goes_on), tell) {
+        (Some(run), tell) => Reply {
+            answer: Answer::Context {
+                context: run.prompt,
+                tell,
+            },
+            aside: None,
+        },
+        (None, Some(tell)) => Reply::tell(tell),
+        (None, None) => Reply::silence(),
+    })
+}
+
+/// What one store has to say to a session that begins.
+struct News {
+    /// The session's own run, if it is not over.
+    own: Option<Run>,
+    lines: Vec<String>,
+}
+
+fn news(dir: &StoreDir, event: &Event, is_seen: bool) -> Result<News, Error> {
     let mut store = Store::open(dir)?;
     let own = match &event.session {
         Some(session) => own_run(&mut store, session)?,
         None => None,
     };
     let owed = store.owed(None)?;
-    let mut lines: Vec<String> = Vec::new();
-    if let Some(own) = own.as_ref().filter(|own| own.was_unmarked) {
-        lines.push(render::found_again(&own.run));
-    }
+    let found = own.as_ref().filter(|own| own.was_unmarked);
+    let mut lines: Vec<String> = found
+        .map(|own| render::found_again(&own.run))
+        .into_iter()
+        .collect();
     let reader = |kept: &Kept| {
         if Some(&kept.run.session) == event.session.as_ref() {
             Reader::OwnSession
@@ -50,21 +94,9 @@ fn greet(dir: &StoreDir, event: &Event, is_seen: bool) -> Result<Reply, Error> {
     if is_seen {
         store.note_told(&owed)?;
     }
-    let tell = (!lines.is_empty()).then(|| lines.join("\n"));
-    let goes_on = |run: &Run| match run.state {
-        State::Active | State::Waiting => event.began == Some(Began::Continued),
-        State::Stale | State::Paused | State::Ended => false,
-    };
-    Ok(match (own.map(|own| own.run).filter(goes_on), tell) {
-        (Some(run), tell) => Reply {
-            answer: Answer::Context {
-                context: run.prompt,
-                tell,
-            },
-            aside: None,
-        },
-        (None, Some(tell)) => Reply::tell(tell),
-        (None, None) => Reply::silence(),
+    Ok(News {
+        own: own.map(|own| own.run).filter(|run| !run.is_over()),
+        lines,
     })
 }
 
@@ -89,6 +121,7 @@ fn own_run(store: &mut Store, session: &str) -> Result<Option<OwnRun>, Error> {
                 path: store.dir().path().to_owned(),
                 what: error.to_string(),
             })?;
+        store.dir().post(session);
     }
     Ok(Some(OwnRun {
         run: kept.run,
@@ -99,16 +132,21 @@ fn own_run(store: &mut Store, session: &str) -> Result<Option<OwnRun>, Error> {
 /// The store that knows the session: by its mark, or by a live run whose mark is gone. Says too
 /// if the mark had to be set again.
 pub fn store_of(session: &str, event: &Event) -> Result<Option<(StoreDir, Option<Run>)>, Error> {
-    if let Some(dir) = StoreDir::of_session(session, &event.dirs)? {
-        return Ok(Some((dir, None)));
+    let known = event.places.of_session(session)?;
+    if let Some(dir) = &known
+        && dir.is_marked(session)?
+    {
+        return Ok(known.map(|dir| (dir, None)));
     }
     // Most sessions have no run, and a store that cannot be read is none of their business.
-    let Ok(Some(dir)) = StoreDir::nearest(&event.dirs) else {
-        return Ok(None);
-    };
-    let found = Store::open(&dir).and_then(|mut store| own_run(&mut store, session));
-    let unmarked = found.ok().flatten().filter(|found| found.was_unmarked);
-    Ok(unmarked.map(|found| (dir, Some(found.run))))
+    let around = event.places.around();
+    for dir in known.iter().chain(&around) {
+        let found = Store::open(dir).and_then(|mut store| own_run(&mut store, session));
+        if let Some(found) = found.ok().flatten().filter(|found| found.was_unmarked) {
+            return Ok(Some((dir.clone(), Some(found.run))));
+        }
+    }
+    Ok(known.map(|dir| (dir, None)))
 }
 
 /// A session is over, or its turn died: an active run waits for somebody to go on with it.

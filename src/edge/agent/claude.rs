@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::super::surrogates;
 use super::{Agent, Ambient, Answer, Began, Event, Typed};
+use crate::edge::store::Places;
 use crate::kernel::ledger::PromptKind;
 use crate::kernel::snapshot::{Background, Stop};
 
@@ -98,6 +99,10 @@ impl Agent for Claude {
             .iter()
             .any(|name| ambient.variable(name).is_some())
     }
+
+    fn places(&self, ambient: &Ambient) -> Places {
+        places(None, ambient)
+    }
 }
 
 #[derive(Default, Serialize)]
@@ -154,7 +159,7 @@ fn event(fields: &Fields, ambient: &Ambient, fault: Option<String>) -> Event {
     };
     Event {
         session,
-        dirs: dirs(fields, ambient),
+        places: places(fields.text("cwd"), ambient),
         transcript: fields.text("transcript_path").map(PathBuf::from),
         stop: Stop {
             is_sub_agent: fields.text("agent_id").is_some()
@@ -177,9 +182,10 @@ fn event(fields: &Fields, ambient: &Ambient, fault: Option<String>) -> Event {
     }
 }
 
-fn dirs(fields: &Fields, ambient: &Ambient) -> Vec<PathBuf> {
+/// `said` is where the agent says that it is.
+fn places(said: Option<&str>, ambient: &Ambient) -> Places {
     let project = ambient.variable("CLAUDE_PROJECT_DIR").map(PathBuf::from);
-    let own = fields.text("cwd").map(PathBuf::from);
+    let own = said.map(PathBuf::from);
     let mut dirs: Vec<PathBuf> = Vec::new();
     for dir in [ambient.cwd.clone(), project, own].into_iter().flatten() {
         // A path through a symbolic link has other ancestors than the directory it names.
@@ -190,7 +196,10 @@ fn dirs(fields: &Fields, ambient: &Ambient) -> Vec<PathBuf> {
             }
         }
     }
-    dirs
+    Places {
+        dirs,
+        signposts: ambient.signposts.clone(),
+    }
 }
 
 /// `sdk-cli` is a headless run. Where nothing is said, a person may be sitting there.

@@ -1,17 +1,27 @@
-//! Where stores are, found by looking at directories only: no repository is opened, no process
-//! started. Inside the common git directory, so that all work trees share it and `git status`
-//! never sees it; in `.beadlock/` where there is no git.
+//! Where stores are, found by looking at directories and small files only: no repository is
+//! opened, no process started. Inside the common git directory, so that all work trees share it
+//! and `git status` never sees it; in `.beadlock/` where there is no git.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::error::Error;
+use super::signpost::{Signposts, is_absence};
 use crate::edge::git_place::GitPlace;
 
 /// A store's directory, whether or not it is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoreDir(PathBuf);
+pub struct StoreDir {
+    path: PathBuf,
+    signposts: Option<Signposts>,
+}
+
+/// Where stores are looked for: from each of some directories upwards, and by signposts.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    pub dirs: Vec<PathBuf>,
+    pub signposts: Option<Signposts>,
+}
 
 const INSIDE_GIT: &str = "beadlock";
 const WITHOUT_GIT: &str = ".beadlock";
@@ -22,20 +32,20 @@ pub const ASIDE: &str = "state.db.corrupt";
 
 impl StoreDir {
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     pub fn database(&self) -> PathBuf {
-        self.0.join(DATABASE)
+        self.path.join(DATABASE)
     }
 
     /// What was written and is not in the database yet.
     pub fn journal(&self) -> PathBuf {
-        self.0.join(format!("{DATABASE}-wal"))
+        self.path.join(format!("{DATABASE}-wal"))
     }
 
     fn marks(&self) -> PathBuf {
-        self.0.join(MARKS)
+        self.path.join(MARKS)
     }
 
     fn mark_path(&self, session: &str) -> PathBuf {
@@ -52,15 +62,35 @@ impl StoreDir {
         fs::write(self.mark_path(session), [])
     }
 
+    /// Makes them matter wherever the session works. Only for a run that is certain: it takes the
+    /// place of a signpost to another store. Most sessions need none, and `is_posted` tells.
+    pub fn post(&self, session: &str) {
+        if let Some(signposts) = &self.signposts {
+            let _ = signposts.set(&mark_name(session), &self.path);
+        }
+    }
+
+    /// Whether the session is known from anywhere, and not only from below the store's place.
+    pub fn is_posted(&self, session: &str) -> bool {
+        let signposts = self.signposts.as_ref();
+        signposts.is_some_and(|it| it.leads_to(&mark_name(session), &self.path))
+    }
+
     /// The session's stops no longer matter. A mark that cannot be removed costs a look at the
     /// store at each stop, nothing else.
     pub fn unmark(&self, session: &str) {
         let _ = fs::remove_file(self.mark_path(session));
+        if let Some(signposts) = &self.signposts {
+            signposts.remove(&mark_name(session), &self.path);
+        }
     }
 
     /// Forgets every session, for a store that is gone.
     pub fn unmark_all(&self) {
         let _ = fs::remove_dir_all(self.marks());
+        if let Some(signposts) = &self.signposts {
+            signposts.keep_only(&[], &self.path);
+        }
     }
 
     /// Forgets sessions that none of `sessions` is, such as those whose `start` was killed.
@@ -72,6 +102,9 @@ impl StoreDir {
                 // One that stays costs a look at the store at each stop.
                 let _ = fs::remove_file(entry.path());
             }
+        }
+        if let Some(signposts) = &self.signposts {
+            signposts.keep_only(&kept, &self.path);
         }
     }
 
@@ -88,7 +121,7 @@ impl StoreDir {
 
     /// Whether a file can be made where the store is, or is going to be; nothing is left there.
     pub fn can_be_made(&self) -> Result<(), String> {
-        let there = self.0.ancestors().find(|dir| dir.is_dir());
+        let there = self.path.ancestors().find(|dir| dir.is_dir());
         let there = there.ok_or_else(|| "there is no such directory".to_owned())?;
         let probe = tempfile::NamedTempFile::new_in(there);
         probe.map(drop).map_err(|error| error.to_string())
@@ -97,7 +130,7 @@ impl StoreDir {
     /// Whether the file system keeps two who lock the same file apart.
     pub fn can_lock(&self) -> Result<bool, String> {
         let text = |error: std::io::Error| error.to_string();
-        let first = tempfile::NamedTempFile::new_in(&self.0).map_err(text)?;
+        let first = tempfile::NamedTempFile::new_in(&self.path).map_err(text)?;
         let second = first.reopen().map_err(text)?;
         if first.as_file().try_lock().is_err() {
             return Ok(false);
@@ -110,7 +143,7 @@ impl StoreDir {
 
     /// Damaged databases that were put aside here.
     pub fn set_aside(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
         let is_aside = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str());
             name.is_some_and(|name| name.starts_with(ASIDE))
@@ -122,62 +155,120 @@ impl StoreDir {
         fs::read_dir(self.marks()).is_ok_and(|mut marks| marks.next().is_some())
     }
 
-    /// The store that has the session's mark, looked for from each directory upwards.
-    /// Enclosing repositories count: an agent that has wandered off is not free. A place that
-    /// cannot be looked into is not one without a mark.
-    pub fn of_session(session: &str, from: &[PathBuf]) -> Result<Option<StoreDir>, Error> {
-        let name = mark_name(session);
-        found(from, |dir| dir.has(&Path::new(MARKS).join(&name)))
-    }
-
-    /// The nearest store that is there.
-    pub fn nearest(from: &[PathBuf]) -> Result<Option<StoreDir>, Error> {
-        found(from, StoreDir::is_there)
-    }
-
-    /// Every store from `from` upwards, the nearest first.
-    pub fn all(from: &[PathBuf]) -> Result<Vec<StoreDir>, Error> {
-        let mut all: Vec<StoreDir> = Vec::new();
-        for dir in candidates(from) {
-            if !all.contains(&dir) && dir.is_there()? {
-                all.push(dir);
-            }
-        }
-        Ok(all)
-    }
-
     fn is_there(&self) -> Result<bool, Error> {
         Ok(self.has(Path::new(DATABASE))? || (self.has(Path::new(MARKS))? && self.has_marks()))
     }
 
     /// Whether a file is in the store's directory.
     fn has(&self, name: &Path) -> Result<bool, Error> {
-        let path = self.0.join(name);
+        let path = self.path.join(name);
         match fs::symlink_metadata(&path) {
             Ok(_) => Ok(true),
             Err(error) if is_absence(&error) => Ok(false),
             // Above us, or in a folder that is nobody's, there may be much that we cannot see.
-            Err(_) if !self.is_in_git() && fs::symlink_metadata(&self.0).is_err() => Ok(false),
+            Err(_) if !self.is_in_git() && fs::symlink_metadata(&self.path).is_err() => Ok(false),
             Err(error) => Err(Error::Unreadable {
-                path: self.0.clone(),
+                path: self.path.clone(),
                 what: error.to_string(),
             }),
         }
     }
 
     fn is_in_git(&self) -> bool {
-        self.0.parent().is_some_and(|git| git.ends_with(".git"))
+        self.path.parent().is_some_and(|git| git.ends_with(".git"))
     }
 }
 
-/// Where the store of a workspace belongs: the first repository from `root` upwards, else `root`.
-pub fn store_dir_at(root: &Path) -> StoreDir {
-    let inside_git = root
-        .ancestors()
-        .find_map(|dir| common_git_dir(dir).or_else(|| bare_git_dir(dir)));
-    match inside_git {
-        Some(git) => StoreDir(git.join(INSIDE_GIT)),
-        None => StoreDir(root.join(WITHOUT_GIT)),
+impl Places {
+    /// The store that knows the session: by its mark, else by nothing but a signpost. Enclosing
+    /// repositories count, and so does any other to which a signpost leads: an agent that has
+    /// wandered off is not free. A place that cannot be looked into is not one without a mark.
+    pub fn of_session(&self, session: &str) -> Result<Option<StoreDir>, Error> {
+        let name = mark_name(session);
+        let mark = Path::new(MARKS).join(&name);
+        let posted = match &self.signposts {
+            Some(signposts) => signposts.read(&name)?.map(|path| self.store(path)),
+            None => None,
+        };
+        // The newest run's; an older one of the session may be marked nearer by.
+        if let Some(posted) = &posted
+            && posted.has(&mark)?
+        {
+            return Ok(Some(posted.clone()));
+        }
+        for dir in self.candidates() {
+            if dir.has(&mark)? {
+                return Ok(Some(dir));
+            }
+        }
+        Ok(posted)
+    }
+
+    /// Every store that is known to have the session's mark, or to which its signpost leads.
+    pub fn every_of_session(&self, session: &str) -> Vec<StoreDir> {
+        let known = self.of_session(session).ok().flatten();
+        let mut every: Vec<StoreDir> = known.into_iter().collect();
+        for dir in self.candidates() {
+            if !every.contains(&dir) && dir.is_marked(session).unwrap_or(false) {
+                every.push(dir);
+            }
+        }
+        every
+    }
+
+    /// Every store around, the nearest first. A place that cannot be looked into may be one:
+    /// whoever opens it is told why it cannot be read.
+    pub fn around(&self) -> Vec<StoreDir> {
+        let mut around: Vec<StoreDir> = Vec::new();
+        for dir in self.candidates() {
+            if !around.contains(&dir) && dir.is_there().unwrap_or(true) {
+                around.push(dir);
+            }
+        }
+        around
+    }
+
+    /// Whether `dir` is where a store around would be.
+    pub fn is_around(&self, dir: &StoreDir) -> bool {
+        self.candidates().any(|candidate| candidate == *dir)
+    }
+
+    /// Every store that a signpost leads to, wherever it is.
+    pub fn posted(&self) -> Vec<StoreDir> {
+        let paths = self.signposts.iter().flat_map(Signposts::stores);
+        paths.map(|path| self.store(path)).collect()
+    }
+
+    /// Where the store of a workspace belongs: in the first repository from `root` upwards, else
+    /// in `root`.
+    pub fn store_at(&self, root: &Path) -> StoreDir {
+        let inside_git = root
+            .ancestors()
+            .find_map(|dir| common_git_dir(dir).or_else(|| bare_git_dir(dir)));
+        self.store(match inside_git {
+            Some(git) => git.join(INSIDE_GIT),
+            None => root.join(WITHOUT_GIT),
+        })
+    }
+
+    /// Where a store may be. More than git would take for its own: a repository that lost its
+    /// HEAD still has its runs.
+    fn candidates(&self) -> impl Iterator<Item = StoreDir> + '_ {
+        let upwards = self.dirs.iter().flat_map(|dir| dir.ancestors());
+        upwards.flat_map(|dir| {
+            let git = GitPlace::common_of(dir).map(|git| git.join(INSIDE_GIT));
+            let bare = bare_git_dir(dir).map(|git| git.join(INSIDE_GIT));
+            let plain = Some(dir.join(WITHOUT_GIT));
+            let paths = [git, bare, plain].into_iter().flatten();
+            paths.map(|path| self.store(path))
+        })
+    }
+
+    fn store(&self, path: PathBuf) -> StoreDir {
+        StoreDir {
+            path,
+            signposts: self.signposts.clone(),
+        }
     }
 }
 
@@ -185,33 +276,6 @@ pub fn store_dir_at(root: &Path) -> StoreDir {
 fn mark_name(session: &str) -> String {
     let hash = blake3::hash(session.as_bytes()).to_hex();
     hash.as_str().chars().take(32).collect()
-}
-
-fn found(
-    from: &[PathBuf],
-    is_it: impl Fn(&StoreDir) -> Result<bool, Error>,
-) -> Result<Option<StoreDir>, Error> {
-    for dir in candidates(from) {
-        if is_it(&dir)? {
-            return Ok(Some(dir));
-        }
-    }
-    Ok(None)
-}
-
-/// Where a store may be. More than git would take for its own: a repository that lost its HEAD
-/// still has its runs.
-fn candidates(from: &[PathBuf]) -> impl Iterator<Item = StoreDir> + '_ {
-    from.iter().flat_map(|dir| dir.ancestors()).flat_map(|dir| {
-        let git = GitPlace::common_of(dir).map(|git| git.join(INSIDE_GIT));
-        let bare = bare_git_dir(dir).map(|git| git.join(INSIDE_GIT));
-        let plain = Some(dir.join(WITHOUT_GIT));
-        [git, bare, plain].into_iter().flatten().map(StoreDir)
-    })
-}
-
-fn is_absence(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// The directory that all work trees of a repository share, given the root of one of them.
