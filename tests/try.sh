@@ -10,7 +10,9 @@ fi
 PATH="$BEADLOCK_TRY_BIN:$PATH"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
+mkdir "$scratch/shed"
+cd "$scratch/shed"
+export XDG_STATE_HOME="$scratch"
 
 show() { printf '\n$ %s\n' "$*"; "$@"; }
 # What the agent's Stop hook does: its words go in, the verdict comes out.

@@ -287,3 +287,33 @@ fn a_name_that_several_places_have_is_asked_back() {
         scene.stop().session(session).done().is_silent();
     }
 }
+
+#[test]
+fn what_the_hook_line_arms_somewhere_else_is_held_at_home() {
+    let scene = Scene::with_tasks(1);
+    for (number, (dir, epic)) in out_of_sight(&scene).iter().enumerate() {
+        let session = format!("session-{number}");
+        let stop = || scene.stop().session(&session).arg("--epic").arg(epic);
+        let project = scene.root.to_str().unwrap();
+        let away = stop().dir(dir).env("CLAUDE_PROJECT_DIR", project);
+        for stop in [away, stop(), scene.stop().session(&session)] {
+            let held = stop.done();
+            assert!(held.stdout.contains(&format!("{epic}.1")), "{held:?}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_over_nearby_does_not_hide_the_one_that_is_not() {
+    let scene = Scene::with_tasks(1);
+    let places = out_of_sight(&scene);
+    let (sibling, epic) = &places[1];
+    scene.start(SESSION);
+    // Its mark stays, since nobody was shown yet that an agent ended it.
+    let abort = scene.beadlock(&["abort"]);
+    abort.env("CLAUDE_CODE_SESSION_ID", SESSION).done();
+    assert!(scene.store_dir().is_marked(SESSION).unwrap());
+    assert_eq!(start_in(&scene, sibling, epic, SESSION).status, 0);
+    let held = scene.stop().done();
+    assert!(held.stdout.contains(&format!("{epic}.1")), "{held:?}");
+}
