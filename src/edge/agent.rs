@@ -56,6 +56,8 @@ pub struct Event {
     /// It goes on because of a hook already.
     pub stop_hook_active: bool,
     pub prompt: Option<Typed>,
+    /// A command is about to be expanded: the same prompt is, or was, reported by itself as well.
+    pub is_expansion: bool,
     pub began: Option<Began>,
     /// What was wrong with the input.
     pub fault: Option<String>,

@@ -126,6 +126,51 @@ fn the_command_arms_the_run_before_a_token_is_spent() {
     assert_eq!(scene.runs().len(), 1);
 }
 
+/// A command that the agent is about to expand, for a prompt that is reported as well.
+fn expansion(scene: &Scene, id: &str, text: &str) -> crate::scene::Done {
+    let mut payload = scene.payload(include_str!("../fixtures/claude/UserPromptExpansion.json"));
+    payload.insert("prompt_id".into(), json!(id));
+    payload.insert("prompt".into(), json!(text));
+    scene.hook("user-prompt", &payload)
+}
+
+#[test]
+fn whichever_comes_first_of_prompt_and_expansion_arms() {
+    // As 2.1.197 does it: what the command's own line prints is asked for in between.
+    let scene = Scene::with_tasks(1);
+    expansion(&scene, "p1", "/run-tasks bd-x7y8").is_silent();
+    let armed = scene
+        .beadlock(&["prompt", "--armed"])
+        .env("CLAUDE_CODE_SESSION_ID", SESSION)
+        .done();
+    assert!(armed.stdout.contains(EPIC), "{armed:?}");
+    let told = scene.prompt("p1", "/run-tasks bd-x7y8").tells();
+    assert!(told.contains("holds this session"), "{told}");
+    scene
+        .stop()
+        .set("prompt_id", json!("p1"))
+        .blocks("open_work");
+    let first = scene.run();
+
+    // As 2.1.327 does it: the second is not asked again.
+    scene.prompt("p2", "/run-tasks bd-x7y8").tells();
+    let before = scene.run();
+    expansion(&scene, "p2", "/run-tasks bd-x7y8").is_silent();
+    assert_eq!(scene.run(), before);
+    assert_eq!((scene.runs().len(), before.id), (1, first.id));
+    let refused = expansion(&scene, "p3", "/run-tasks bd-nope").json();
+    assert_eq!(refused["decision"], "block");
+}
+
+#[test]
+fn the_expansion_of_another_command_is_no_prompt() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    let before = scene.run();
+    expansion(&scene, "p1", "/review all").is_silent();
+    assert_eq!(scene.run(), before);
+}
+
 #[test]
 fn the_command_is_refused_on_the_spot() {
     let scene = Scene::with_tasks(1);

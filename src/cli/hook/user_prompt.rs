@@ -1,5 +1,7 @@
 //! `hook user-prompt`: notes who spoke and what the work looked like then, never what was said.
-//! `/run-tasks EPIC` arms a run here, before a token is spent, or is refused with the reason.
+//! `/run-tasks EPIC` arms a run here, before a token is spent, or is refused with the reason. Claude
+//! Code 2.1.327 reports a prompt before it expands the command in it, 2.1.197 only afterwards: so
+//! both are heard, and the run is armed by whichever comes first.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -34,7 +36,13 @@ pub fn respond(event: &Event, ambient: &Ambient) -> Reply {
                     .to_owned(),
             );
         }
+        if event.is_expansion && is_armed_by(event, session) {
+            return Reply::silence();
+        }
         return run_tasks(arguments, session, event, ambient);
+    }
+    if event.is_expansion {
+        return Reply::silence();
     }
     let noted = store_of(session, event).and_then(|found| match found {
         None => Ok(Reply::silence()),
@@ -70,6 +78,8 @@ fn run_tasks(arguments: &str, session: &str, event: &Event, ambient: &Ambient) -
         return refused("Beadlock: the session's directory does not exist any more.".to_owned());
     };
     match arm::arm(&wish) {
+        // 2.1.197 shows nobody what is said here, and reports the prompt next.
+        Ok(_) if event.is_expansion => Reply::silence(),
         Ok(armed) => {
             let warnings = armed.warnings.join("; ");
             let run = &armed.kept.run;
@@ -103,15 +113,33 @@ fn refused(reason: String) -> Reply {
     }
 }
 
+/// Whether this very prompt has armed the session's run already.
+fn is_armed_by(event: &Event, session: &str) -> bool {
+    let kept = kept_of(session, event);
+    kept.is_some_and(|kept| {
+        let prompt = kept
+            .run
+            .turn
+            .prompt
+            .filter(|prompt| prompt.kind == PromptKind::RunTasks);
+        let id = prompt.and_then(|prompt| prompt.id);
+        kept.run.state == State::Active && id.is_some() && id == event.stop.prompt
+    })
+}
+
 /// Whether the agent has scheduled these words itself: then nobody has typed them.
 fn is_scheduled(session: &str, typed: &Typed, event: &Event) -> bool {
+    let kept = kept_of(session, event);
+    kept.is_some_and(|kept| kept.run.who_asked(typed.kind, &typed.words) != typed.kind)
+}
+
+fn kept_of(session: &str, event: &Event) -> Option<Kept> {
     let kept = store_of(session, event).and_then(|found| match found {
         None => Ok(None),
         Some((dir, _)) => Store::open(&dir)?.run_of_session(session),
     });
     // A store that cannot be read refuses by itself what is to be armed in it.
-    let kept = kept.ok().flatten();
-    kept.is_some_and(|kept| kept.run.who_asked(typed.kind, &typed.words) != typed.kind)
+    kept.ok().flatten()
 }
 
 fn note(dir: &StoreDir, typed: &Typed, event: &Event, ambient: &Ambient) -> Result<Reply, Error> {

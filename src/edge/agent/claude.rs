@@ -174,6 +174,7 @@ fn event(fields: &Fields, ambient: &Ambient, fault: Option<String>) -> Event {
         last_words: fields.any_text("last_assistant_message").map(str::to_owned),
         stop_hook_active: fields.flag("stop_hook_active"),
         prompt: fields.text("prompt").map(typed),
+        is_expansion: fields.text("hook_event_name") == Some("UserPromptExpansion"),
         began: fields.text("source").map(|source| match source {
             "resume" | "compact" => Began::Continued,
             _ => Began::Fresh,
