@@ -1,6 +1,7 @@
 //! Coding agents: what they tell a hook, and the answers they understand.
 
 mod claude;
+pub mod settings;
 
 use std::path::PathBuf;
 
