@@ -41,8 +41,18 @@ pub struct Ground {
     pub has_tracker: bool,
 }
 
-impl Ground {
-    pub fn of(dir: &Path, sources: &Sources) -> Result<Ground, Error> {
+/// The directories and the settings' file of whoever stands in a directory.
+pub struct Surroundings {
+    pub tree: PathBuf,
+    pub workspace: Workspace,
+    /// What the project's own settings are relative to.
+    home: PathBuf,
+    /// Whether or not it is there.
+    pub project_file: PathBuf,
+}
+
+impl Surroundings {
+    pub fn of(dir: &Path, beads_dir: Option<&Path>) -> Surroundings {
         let git = Git::at(dir);
         // A git that cannot be read is weighed at every stop; until then its files tell the place.
         let place = git.place().unwrap_or_else(|_| git.place_by_files());
@@ -52,7 +62,7 @@ impl Ground {
             .filter(|place| place.is_linked)
             .and_then(|place| place.main_root.clone());
         let tree = root.clone().unwrap_or_else(|| dir.to_owned());
-        let workspace = match &sources.beads_dir {
+        let workspace = match beads_dir {
             Some(named) => tracker::at_folder(&dir.join(named)),
             None => tracker::find(dir, main_root.as_deref(), &tree),
         };
@@ -62,6 +72,23 @@ impl Ground {
             None => workspace.root.clone(),
         };
         let project_file = project_file(dir, root.as_deref(), &home);
+        Surroundings {
+            tree,
+            workspace,
+            home,
+            project_file,
+        }
+    }
+}
+
+impl Ground {
+    pub fn of(dir: &Path, sources: &Sources) -> Result<Ground, Error> {
+        let Surroundings {
+            tree,
+            workspace,
+            home,
+            project_file,
+        } = Surroundings::of(dir, sources.beads_dir.as_deref());
         let sources = Sources {
             project: Some(project_file.clone()),
             ..sources.clone()
@@ -242,6 +269,8 @@ mod tests {
         Store::create(&dir).unwrap();
         dir.mark("a session").unwrap();
         fs::write(root.join(".beadlock/state.db.corrupt-1-1-wal"), "x").unwrap();
+        fs::create_dir(root.join(".beadlock/init")).unwrap();
+        fs::write(root.join(".beadlock/init/project.json"), "x").unwrap();
         fs::write(root.join("progress.txt"), "x").unwrap();
         fs::write(root.join(".beads/.issues.jsonl.beadlock-4711"), "x").unwrap();
         // Only now, so that all of this is in the work tree, and none of it ignored.

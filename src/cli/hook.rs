@@ -23,8 +23,11 @@ use crate::edge::agent::{Agent, Ambient, Answer, Claude, Event};
 /// Each event reads the agent's JSON from stdin and answers in the agent's own dialect on stdout.
 /// Nothing on stdout lets the agent take its course. `BEADLOCK_DISABLE=1` switches all of it off.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example, in .claude/settings.json:\n  \
-    {\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"beadlock hook stop\",\"timeout\":60}]}]}}")]
+#[command(
+    after_help = "`beadlock init` writes these into the agent's settings, each like this:\n  \
+    {\"type\":\"command\",\"command\":\"/path/to/beadlock\",\"args\":[\"hook\",\"stop\",\"--agent\",\"claude\"],\"timeout\":60}\n\n\
+    Example:\n  beadlock hook stop --agent claude < payload.json"
+)]
 pub struct Args {
     #[command(subcommand)]
     event: EventArgs,

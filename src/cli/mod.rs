@@ -7,6 +7,7 @@ mod doctor;
 mod exit;
 mod found;
 mod hook;
+mod init;
 mod log;
 mod man;
 mod prompt;
@@ -36,6 +37,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::Args),
     Start(start::Args),
     Status(status::Args),
     Why(why::Args),
@@ -81,6 +83,7 @@ pub fn main() -> ExitCode {
 
 fn dispatch(command: &Command) -> anyhow::Result<Exit> {
     match command {
+        Command::Init(args) => init::run(args),
         Command::Start(args) => start::run(args),
         Command::Status(args) => status::run(args),
         Command::Why(args) => why::run(args),

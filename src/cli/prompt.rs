@@ -72,5 +72,5 @@ fn armed(ambient: &Ambient) -> anyhow::Result<String> {
 
 fn not_armed() -> Refusal {
     Refusal::new(Exit::NotDone, "no run holds this session, so nobody is guarded")
-        .hint("the hook `beadlock hook user-prompt` is not wired, or was refused; tell the person, and do not start the work")
+        .hint("the hook `beadlock hook user-prompt` is not wired where the agent was started (`beadlock init` wires it), or was refused; tell the person, and do not start the work")
 }

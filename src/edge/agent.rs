@@ -1,6 +1,8 @@
 //! Coding agents: what they tell a hook, and the answers they understand.
 
 mod claude;
+pub mod run_tasks;
+mod scope;
 pub mod settings;
 
 use std::path::PathBuf;
@@ -10,6 +12,7 @@ use crate::kernel::ledger::PromptKind;
 use crate::kernel::snapshot::Stop;
 
 pub use claude::Claude;
+pub use scope::Scope;
 
 /// One agent's dialect.
 pub trait Agent: Send + Sync {

@@ -8,3 +8,4 @@ pub mod store;
 mod surrogates;
 pub mod tracker;
 pub mod transcript;
+pub mod wiring;

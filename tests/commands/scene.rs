@@ -20,7 +20,7 @@ const STOP: &str = include_str!("../fixtures/claude/Stop.first.json");
 pub struct Scene {
     _temp: tempfile::TempDir,
     pub root: PathBuf,
-    home: PathBuf,
+    pub home: PathBuf,
 }
 
 impl Scene {
@@ -146,7 +146,12 @@ impl Scene {
     }
 
     pub fn beadlock(&self, args: &[&str]) -> Call {
-        let mut command = self.command(env!("CARGO_BIN_EXE_beadlock"), &self.root);
+        self.program(env!("CARGO_BIN_EXE_beadlock"), args)
+    }
+
+    /// A call of any program, in the project's folder.
+    pub fn program(&self, program: &str, args: &[&str]) -> Call {
+        let mut command = self.command(program, &self.root);
         command.args(args);
         Call {
             command,

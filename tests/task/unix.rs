@@ -112,7 +112,7 @@ fn a_sandbox_that_forbids_git_does_not_forbid_tasks() {
     assert!(scene.path(".beadlock/tracker.lock").exists());
     assert_eq!(
         fs::read_to_string(scene.path(".beadlock/.gitignore")).unwrap(),
-        "/tracker.lock\n/state.db*\n/sessions/\n/.gitignore\n"
+        "/tracker.lock\n/state.db*\n/sessions/\n/init/\n/.gitignore\n"
     );
     fs::create_dir(scene.path(".beadlock/prompts")).unwrap();
     fs::write(scene.path(".beadlock/prompts/unknown.tera"), "x").unwrap();

@@ -23,8 +23,9 @@ const TEMPORARY_PREFIX: &str = ".issues.jsonl.beadlock-";
 pub const OWN_FOLDER: &str = ".beadlock";
 
 /// What in it is Beadlock's own: the lock, the store with its journals and damaged predecessors,
-/// the marks. A star stands for any ending. The rest, such as templates, is the project's.
-pub const OWN_FILES: [&str; 3] = [LOCK_NAME, "state.db*", "sessions/"];
+/// the marks, and what it takes to undo `init`. A star stands for any ending. The rest, such as
+/// templates, is the project's.
+pub const OWN_FILES: [&str; 4] = [LOCK_NAME, "state.db*", "sessions/", "init/"];
 
 const LOCK_NAME: &str = "tracker.lock";
 
