@@ -123,19 +123,17 @@ fn what_somebody_has_added_to_a_call_of_ours_is_kept() {
 
 #[test]
 fn a_call_that_is_not_always_made_is_none() {
-    for odd in [
-        r#""matcher":"resume","#,
-        // Claude Code does not wait for the answer of such a one.
-        r#""matcher":"","hooks":[],"#,
-    ] {
-        let text = format!(
-            r#"{{"hooks":{{"SessionStart":[{{{odd}"hooks":[{}]}}]}}}}"#,
-            entry("session-start")
-        );
-        let with = wired(&text);
-        assert!(seen(&with).is_wired, "{with}");
-        assert_eq!(back(&text), text);
-    }
+    let ours = value(&entry("session-start"));
+    let text =
+        format!(r#"{{"hooks":{{"SessionStart":[{{"matcher":"resume","hooks":[{ours}]}}]}}}}"#);
+    let with = wired(&text);
+    let always = json!([{ "hooks": [ours] }]);
+    assert_eq!(value(&with)["hooks"]["SessionStart"], always);
+    assert_eq!(back(&text), text);
+    let anything = text.replace("resume", "*");
+    let kept = json!([{ "matcher": "*", "hooks": [ours] }]);
+    assert_eq!(value(&wired(&anything))["hooks"]["SessionStart"], kept);
+    // Claude Code does not wait for the answer of such a one.
     let asynchronous = entry("stop").replace("60", "60,\"async\":true");
     let text = format!(r#"{{"hooks":{{"Stop":[{{"hooks":[{asynchronous}]}}]}}}}"#);
     assert!(wired(&text).contains(&entry("stop")));

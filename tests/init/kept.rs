@@ -131,7 +131,7 @@ fn hooks_put_in_by_hand_give_way_and_come_back() {
 #[test]
 fn a_program_that_has_moved_is_wired_anew_and_the_way_back_stays() {
     let scene = Scene::with_tasks(1);
-    let text = "{\"a\":1}\n";
+    let text = "{\"a\":1,\"hooks\":{ \"Stop\":[] }}\n";
     scene.write(SETTINGS, text);
     wire(&scene);
     let elsewhere = install_in(&scene.root.parent().unwrap().join("new bin"));

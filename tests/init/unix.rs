@@ -108,6 +108,32 @@ fn a_folder_that_may_not_be_written_is_named() {
     fs::set_permissions(&scene.root, Permissions::from_mode(0o755)).unwrap();
 }
 
+#[test]
+fn what_fails_in_the_middle_is_put_back() {
+    let scene = Scene::with_tasks(1);
+    let program = install(&scene);
+    scene.write(SETTINGS, "{\"a\": 1}");
+    scene.write(".claude/commands/other.md", "");
+    let open =
+        |path: &str, mode| fs::set_permissions(scene.path(path), Permissions::from_mode(mode));
+    for path in ["", ".git", ".claude"] {
+        open(path, 0o777).unwrap();
+    }
+    open(SETTINGS, 0o666).unwrap();
+    open(".claude/commands", 0o555).unwrap();
+    let before = everything(&scene.root);
+    let mut command = scene.command(program.to_str().unwrap(), &scene.root);
+    command.arg("init").stdin(Stdio::null());
+    as_nobody(&scene, &mut command);
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("error: could not write `"), "{stderr}");
+    assert!(stderr.contains("commands/run-tasks.md"), "{stderr}");
+    assert_eq!(everything(&scene.root), before);
+    open(".claude/commands", 0o755).unwrap();
+}
+
 /// What happens at a terminal where somebody types this.
 fn at_a_terminal(scene: &Scene, typed: &str) -> (i32, String) {
     let program = install(scene);

@@ -55,3 +55,60 @@ pub fn is_ours(text: &str) -> bool {
             .lines()
             .all(|line| is_call(line) || line.starts_with("```"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rule and the body for a program. Claude Code 2.1.327 and 2.1.197 have run each of them.
+    fn parts(program: &str) -> (String, String) {
+        let text = text(program).unwrap();
+        assert!(is_ours(&text), "{text}");
+        let (rule, body) = text.strip_prefix(HEAD).unwrap().split_once(MIDDLE).unwrap();
+        (rule.to_owned(), body.to_owned())
+    }
+
+    #[track_caller]
+    fn is_written(program: &str, rule: &str, body: &str) {
+        assert_eq!(parts(program), (rule.to_owned(), body.to_owned()));
+    }
+
+    #[test]
+    fn any_path_is_written_as_the_agent_takes_it() {
+        is_written(
+            "/opt/my tools/beadlock",
+            r#""Bash('/opt/my tools/beadlock' prompt --armed)""#,
+            "!`'/opt/my tools/beadlock' prompt --armed`\n",
+        );
+        is_written(
+            "/it's/b",
+            r#""Bash('/it'\\''s/b' prompt --armed)""#,
+            "!`'/it'\\''s/b' prompt --armed`\n",
+        );
+        is_written(
+            "C:\\Program Files (x86)\\b.exe",
+            r#""Bash('C:\\Program Files *x86*\\b.exe' prompt --armed)""#,
+            "!`'C:\\Program Files (x86)\\b.exe' prompt --armed`\n",
+        );
+        is_written(
+            "/a $0 $ARGUMENTS/b",
+            r#""Bash('/a $''0 $''ARGUMENTS/b' prompt --armed)""#,
+            "!`'/a $''0 $''ARGUMENTS/b' prompt --armed`\n",
+        );
+        is_written(
+            "/a`b \"c\"",
+            r#""Bash('/a`b \"c\"' prompt --armed)""#,
+            "```!\n'/a`b \"c\"' prompt --armed\n```\n",
+        );
+    }
+
+    #[test]
+    fn other_peoples_commands_are_not_ours() {
+        let ours = text("/b").unwrap();
+        assert!(!is_ours(""));
+        assert!(!is_ours("!`beadlock prompt --armed`\n"));
+        assert!(!is_ours(&format!("{ours}And be quick.\n")));
+        assert!(!is_ours(&ours.replace("EPIC", "ID")));
+        assert!(text("/a\u{7}/b").is_err());
+    }
+}

@@ -89,3 +89,31 @@ fn is_at(file: &File, path: &Path) -> bool {
 fn is_at(_: &File, path: &Path) -> bool {
     path.exists()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn of_many_one_holds_it_and_nothing_is_left() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("store/init");
+        let is_held = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let lock = Lock::take(&folder).unwrap();
+                        assert!(!is_held.swap(true, Ordering::SeqCst));
+                        thread::yield_now();
+                        is_held.store(false, Ordering::SeqCst);
+                        drop(lock);
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
+    }
+}
