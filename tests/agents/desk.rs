@@ -119,6 +119,21 @@ impl Desk {
         self.base.join(name)
     }
 
+    /// A person has seen it before, and trusts this folder.
+    pub fn know_this_place(&self) {
+        let known = json!({
+            "hasCompletedOnboarding": true,
+            "theme": "dark",
+            "projects": { self.scene.root.to_str().unwrap(): {
+                "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true,
+            } },
+        });
+        let path = self.aside("home").join(".claude.json");
+        if !path.exists() {
+            fs::write(path, known.to_string()).unwrap();
+        }
+    }
+
     /// One whole session without a screen; answers how it says it has ended.
     #[track_caller]
     pub fn headless(&self, prompt: &str, args: &[&str]) -> Value {
@@ -154,10 +169,17 @@ impl Desk {
         for (index, line) in lines.iter().enumerate() {
             match held.get(index) {
                 Some(asked) => self.is_fed(asked, line),
-                None => panic!("{LET_GO}, and was to be fed: {line}"),
+                None => self.was_let_go(line),
             }
         }
         assert_eq!(held.len(), lines.len(), "{held:?}");
+    }
+
+    /// It was not, and should have been.
+    #[track_caller]
+    pub fn was_let_go(&self, line: &str) -> ! {
+        assert_eq!(self.scene.runs().len(), 1, "nothing was armed");
+        panic!("{LET_GO}, and was to be fed: {line}")
     }
 
     /// Every stop that was recorded: the answer, and its reason.

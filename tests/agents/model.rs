@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 /// Longer than any test takes: whoever forgets a model does not keep it.
 const LIFE_MAX: Duration = Duration::from_secs(15 * 60);
 const TICK: Duration = Duration::from_millis(20);
+const PING: Duration = Duration::from_millis(200);
 /// How long one side waits for the other in the middle of a request.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 const LINE_BYTES_MAX: u64 = 64 * 1024;
@@ -29,6 +30,7 @@ const SHELL: &str = "Bash";
 pub struct Turn {
     text: String,
     tool: Option<Value>,
+    is_endless: bool,
 }
 
 /// Some words, and the end of the turn.
@@ -44,10 +46,23 @@ pub fn runs(command: &str) -> Turn {
     calls(&json!({ "command": command, "description": "a step" }))
 }
 
+/// A command that the agent does not wait for.
+pub fn runs_aside(command: &str) -> Turn {
+    calls(&json!({ "command": command, "description": "aside", "run_in_background": true }))
+}
+
+/// Says a line, and never comes to an end; the screen shows whole lines only.
+pub fn ponders(line: &str) -> Turn {
+    Turn {
+        is_endless: true,
+        ..says(&format!("{line}\n\nAnd"))
+    }
+}
+
 fn calls(input: &Value) -> Turn {
     Turn {
-        text: "One step further.".to_owned(),
         tool: Some(input.clone()),
+        ..says("One step further.")
     }
 }
 
@@ -168,7 +183,7 @@ fn listen(listener: &TcpListener, shared: &Arc<Mutex<State>>) {
             Ok((stream, _)) => {
                 let shared = shared.clone();
                 // An agent that hangs up in the middle is nobody's failure.
-                thread::spawn(move || drop(answer(&stream, &shared)));
+                thread::spawn(move || drop(answer(&stream, &shared, end)));
             }
             Err(_) => thread::sleep(TICK),
         }
@@ -176,7 +191,7 @@ fn listen(listener: &TcpListener, shared: &Arc<Mutex<State>>) {
 }
 
 /// One request, one answer, and the connection is closed.
-fn answer(stream: &TcpStream, shared: &Mutex<State>) -> std::io::Result<()> {
+fn answer(stream: &TcpStream, shared: &Mutex<State>, end: Instant) -> std::io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(SILENCE_MAX))?;
     stream.set_write_timeout(Some(SILENCE_MAX))?;
@@ -184,7 +199,7 @@ fn answer(stream: &TcpStream, shared: &Mutex<State>) -> std::io::Result<()> {
     let request = Request::read(&mut reader)?;
     let path = request.path.split('?').next().unwrap_or_default();
     match (request.method.as_str(), path) {
-        ("POST", "/v1/messages") => message(stream, &request, shared),
+        ("POST", "/v1/messages") => message(stream, &request, shared, end),
         ("POST", "/v1/messages/count_tokens") => {
             write_json(stream, 200, &json!({ "input_tokens": TOKENS_IN }))
         }
@@ -259,7 +274,12 @@ fn chunks(reader: &mut BufReader<&TcpStream>) -> std::io::Result<Vec<u8>> {
     Ok(body)
 }
 
-fn message(stream: &TcpStream, request: &Request, shared: &Mutex<State>) -> std::io::Result<()> {
+fn message(
+    stream: &TcpStream,
+    request: &Request,
+    shared: &Mutex<State>,
+    end: Instant,
+) -> std::io::Result<()> {
     let body: Value = serde_json::from_slice(&request.body)?;
     let is_streamed = body["stream"] == true;
     let turn = next_turn(&body, shared);
@@ -268,8 +288,12 @@ fn message(stream: &TcpStream, request: &Request, shared: &Mutex<State>) -> std:
         return write_json(stream, 200, &message);
     }
     write_head(stream, 200, "text/event-stream")?;
-    for event in events(&message) {
+    for event in events(&message, turn.is_endless) {
         write_event(stream, &event)?;
+    }
+    while turn.is_endless && Instant::now() < end && !is_over(shared) {
+        thread::sleep(PING);
+        write_event(stream, &json!({ "type": "ping" }))?;
     }
     Ok(())
 }
@@ -314,8 +338,8 @@ fn fresh() -> u64 {
     RandomState::new().hash_one(())
 }
 
-/// A message as it is streamed.
-fn events(message: &Value) -> Vec<Value> {
+/// A message as it is streamed; one that never ends stops short in the middle of its text.
+fn events(message: &Value, is_endless: bool) -> Vec<Value> {
     let mut begun = message.clone();
     begun["content"] = json!([]);
     begun["stop_reason"] = Value::Null;
@@ -333,6 +357,10 @@ fn events(message: &Value) -> Vec<Value> {
             .push(json!({ "type": "content_block_start", "index": index, "content_block": empty }));
         events.push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));
         events.push(json!({ "type": "content_block_stop", "index": index }));
+    }
+    if is_endless {
+        events.pop();
+        return events;
     }
     events.push(json!({
         "type": "message_delta", "usage": message["usage"],

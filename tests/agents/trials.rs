@@ -18,35 +18,49 @@ const PINNED: &str = include_str!("claude-versions.txt");
 #[derive(Clone, Copy)]
 pub struct Test {
     pub name: &'static str,
+    pub needs: Needs,
     pub run: fn(&Desk),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    Agent,
+    /// And a screen to show it on.
+    Screen,
 }
 
 pub fn trials(tests: &[Test]) -> Vec<Trial> {
     let must_run = std::env::var_os("BEADLOCK_TEST_ALL").is_some();
     let agents = agents();
-    if must_run || !agents.is_empty() {
-        let each = agents
-            .iter()
-            .flat_map(|agent| tests.iter().flat_map(move |test| with(agent, *test)));
-        let missing = if must_run {
-            missing_versions(&agents)
-        } else {
-            Vec::new()
-        };
-        return each.chain(missing).collect();
-    }
-    let line = format!(
-        "skipped: {} tests with the agent, {NO_AGENT}\n",
-        tests.len()
-    );
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-    let ignored = |test: &Test| {
-        Trial::test(test.name, || Err(Failed::from(NO_AGENT))).with_ignored_flag(true)
+    let no_agent = agents.is_empty().then_some(NO_AGENT);
+    let no_screen = on_path("tmux").is_none().then_some("there is no tmux here");
+    let missing = |test: &Test| match test.needs {
+        Needs::Agent => no_agent,
+        Needs::Screen => no_agent.or(no_screen),
     };
-    tests.iter().map(ignored).collect()
+    let mut trials = Vec::new();
+    for test in tests {
+        match missing(test) {
+            None => trials.extend(agents.iter().flat_map(|agent| with(agent, *test))),
+            Some(what) => trials.push(absent(test, what, must_run)),
+        }
+    }
+    if must_run {
+        trials.extend(missing_versions(&agents));
+    }
+    trials
 }
 
 const NO_AGENT: &str = "there is no Claude Code here (BEADLOCK_TEST_CLAUDES may name some)";
+
+fn absent(test: &Test, what: &'static str, must_run: bool) -> Trial {
+    if !must_run {
+        let line = format!("skipped: {}: {what}\n", test.name);
+        std::io::stderr().write_all(line.as_bytes()).unwrap();
+    }
+    let trial = Trial::test(test.name, move || Err(Failed::from(what)));
+    trial.with_ignored_flag(!must_run)
+}
 
 /// A failure for each version that ought to be here.
 fn missing_versions(agents: &[Claude]) -> Vec<Trial> {

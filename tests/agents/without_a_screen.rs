@@ -3,15 +3,17 @@
 use crate::desk::Desk;
 use crate::model::{runs, says};
 use crate::scene::SESSION;
-use crate::trials::Test;
+use crate::trials::{Needs, Test};
 
 pub const TESTS: &[Test] = &[
     Test {
         name: "the_session_ends_when_the_tracker_says_so",
+        needs: Needs::Agent,
         run: the_session_ends_when_the_tracker_says_so,
     },
     Test {
         name: "a_checkpoint_ends_the_session_and_its_resumption_goes_on_with_the_run",
+        needs: Needs::Agent,
         run: a_checkpoint_ends_the_session_and_its_resumption_goes_on_with_the_run,
     },
 ];
