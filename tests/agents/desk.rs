@@ -172,7 +172,8 @@ impl Desk {
                 None => self.was_let_go(line),
             }
         }
-        assert_eq!(held.len(), lines.len(), "{held:?}");
+        let last = held.last().map(|asked| asked.fed());
+        assert_eq!(held.len(), lines.len(), "{last:?}");
     }
 
     /// It was not, and should have been.

@@ -26,7 +26,7 @@ const TOKENS_OUT: u32 = 50;
 const SHELL: &str = "Bash";
 
 /// One answer of the model.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Turn {
     text: String,
     tool: Option<Value>,
@@ -67,7 +67,7 @@ fn calls(input: &Value) -> Turn {
 }
 
 /// What the model was asked in the agent's own conversation, once.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Asked {
     body: Value,
 }

@@ -1,7 +1,9 @@
 //! The agent's screen, in a tmux of its own: typed at and looked at as a person would.
 
 use std::cell::Cell;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,12 +18,22 @@ const AT_WORK: &str = "esc to interrupt";
 const REST: Duration = Duration::from_secs(3);
 const WAITING_FOR_WORDS: &str = "? for shortcuts";
 
+/// How long an agent is waited for whose screen was taken away.
+const GOODBYE: Duration = Duration::from_secs(20);
+
+/// tmux 3.3 loses the end of a child now and then. The shell outlives its terminal, to tell it.
+const WITH_END: &str = r#"trap : HUP; "$@"; echo $? >"$0""#;
+
 /// The server of a screen before may be on its way out still, and takes its socket along.
 static OPENED: AtomicUsize = AtomicUsize::new(0);
 
 pub struct Screen<'a> {
     desk: &'a Desk,
     socket: PathBuf,
+    /// Where it is written down how the agent has ended.
+    end: PathBuf,
+    /// With it goes the server: whoever kills the tests leaves no agent behind.
+    client: Child,
     /// How much of what the model was asked has been looked at.
     seen: Cell<usize>,
 }
@@ -30,41 +42,43 @@ impl Screen<'_> {
     /// Starts the agent, and waits until it waits.
     #[track_caller]
     pub fn open<'a>(desk: &'a Desk, args: &[&str]) -> Screen<'a> {
-        let screen = Screen {
-            desk,
-            socket: desk.aside(&format!("tmux-{}", OPENED.fetch_add(1, Ordering::Relaxed))),
-            seen: Cell::new(desk.model.asked().len()),
-        };
+        let opened = OPENED.fetch_add(1, Ordering::Relaxed);
+        let socket = desk.aside(&format!("tmux-{opened}"));
+        let end = desk.aside(&format!("end-{opened}"));
         desk.know_this_place();
         let claude = desk.claude(args);
-        let mut command = screen.tmux(&["-f", "/dev/null", "start-server", ";"]);
+        let mut command = tmux(desk, &socket, &["-f", "/dev/null", "-C"]);
         command
-            .args(["set", "-g", "remain-on-exit", "on", ";"])
-            .args(["new-session", "-d", "-x", "160", "-y", "50"])
+            .args(["new-session", "-x", "160", "-y", "50", "sh", "-c", WITH_END])
+            .arg(&end)
             .arg(claude.get_program())
             .args(claude.get_args())
-            .env("TERM", "xterm-256color");
+            .args([";", "set", "-g", "remain-on-exit", "on"])
+            .args([";", "set", "-g", "destroy-unattached", "on"])
+            .env("TERM", "xterm-256color")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         for (name, value) in claude.get_envs() {
             command.env(name, value.unwrap());
         }
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{output:?}");
+        let screen = Screen {
+            desk,
+            socket,
+            end,
+            client: command.spawn().unwrap(),
+            seen: Cell::new(desk.model.asked().len()),
+        };
         screen.shows(WAITING_FOR_WORDS);
         screen
     }
 
-    fn tmux(&self, args: &[&str]) -> std::process::Command {
-        let mut command = self.desk.scene.command("tmux", &self.desk.scene.root);
-        command.arg("-S").arg(&self.socket).args(args);
-        command
-    }
-
     fn told_by_tmux(&self, args: &[&str]) -> String {
-        let output = self.tmux(args).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
+        let output = tmux(self.desk, &self.socket, args).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// Nothing at all before there is a screen.
     pub fn now(&self) -> String {
         self.told_by_tmux(&["capture-pane", "-p"])
     }
@@ -118,7 +132,8 @@ impl Screen<'_> {
     pub fn comes_to_rest(&self) {
         self.wait("rest", || self.is_at_rest());
         let asked = self.desk.model.asked();
-        assert_eq!(asked.len(), self.seen.get(), "{:?}", asked.last());
+        let last = asked.last().map(Asked::fed);
+        assert_eq!(asked.len(), self.seen.get(), "{last:?}");
     }
 
     fn is_at_rest(&self) -> bool {
@@ -133,28 +148,46 @@ impl Screen<'_> {
         true
     }
 
-    /// The process ends by itself; answers with which code.
+    /// The process ends by itself, and well.
     #[track_caller]
-    pub fn ends(&self) -> String {
-        let told =
-            || self.told_by_tmux(&["display-message", "-p", "#{pane_dead} #{pane_dead_status}"]);
-        self.wait("the agent's end", || told().starts_with("1 "));
-        told().trim_end().replace("1 ", "")
+    pub fn ends(&self) {
+        self.wait("the agent's end", || self.has_ended());
+        assert_eq!(fs::read_to_string(&self.end).unwrap(), "0\n");
+    }
+
+    fn has_ended(&self) -> bool {
+        fs::read_to_string(&self.end).is_ok_and(|text| text.ends_with('\n'))
     }
 
     #[track_caller]
     pub fn wait(&self, what: &str, is_there: impl Fn() -> bool) {
         let end = Instant::now() + PATIENCE;
         while !is_there() {
-            assert!(Instant::now() < end, "no {what}:\n{}", self.now());
+            assert!(
+                Instant::now() < end,
+                "not there in time: {what}:\n{}",
+                self.now()
+            );
             thread::sleep(TICK);
         }
     }
 }
 
+fn tmux(desk: &Desk, socket: &Path, args: &[&str]) -> Command {
+    let mut command = desk.scene.command("tmux", &desk.scene.root);
+    command.arg("-S").arg(socket).args(args);
+    command
+}
+
 impl Drop for Screen<'_> {
     fn drop(&mut self) {
-        // The session may have taken its server along.
-        let _ = self.tmux(&["kill-server"]).output();
+        self.told_by_tmux(&["kill-server"]);
+        let _ = self.client.kill();
+        let _ = self.client.wait();
+        // It takes its time to say goodbye, and writes into a home that is about to be removed.
+        let late = Instant::now() + GOODBYE;
+        while !self.has_ended() && Instant::now() < late {
+            thread::sleep(TICK);
+        }
     }
 }
