@@ -14,6 +14,8 @@ mod looking_back;
 mod ownership;
 mod places;
 mod prompts;
+#[cfg(unix)]
+mod readme;
 mod saving;
 mod scene;
 mod sessions;
