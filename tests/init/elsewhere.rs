@@ -174,6 +174,10 @@ fn hooks_that_are_switched_off_are_told() {
         done.status == 0 && done.stderr.starts_with(&said),
         "{done:?}"
     );
+    // One that cannot be read says nothing of it.
+    scene.write(LOCAL, "{");
+    let warned = init(&scene, &[]).stderr;
+    assert!(warned.contains(&said), "{warned}");
     // A narrower file has the last word.
     scene.write(LOCAL, "{\"disableAllHooks\": false}");
     assert_eq!(init(&scene, &[]).stderr, "nothing to do\n");

@@ -260,13 +260,8 @@ impl Desk {
 
     /// The other settings that the agent reads here, as far as they can be read.
     pub fn others(&self, plan: &mut Plan) -> Vec<(Scope, PathBuf, Seen)> {
-        let own = self.settings_path();
-        let own = own.canonicalize().unwrap_or(own);
         let mut others = Vec::new();
-        for (scope, path) in &self.all {
-            if path.canonicalize().unwrap_or_else(|_| path.clone()) == own {
-                continue;
-            }
+        for (scope, path) in self.all.iter().filter(|(_, path)| !self.is_own(path)) {
             let seen = match wiring::read(path) {
                 Ok(text) => settings::look(&text.unwrap_or_default(), &self.program)
                     .map_err(|error| format!("`{}` {error}", path.display())),
@@ -282,20 +277,25 @@ impl Desk {
         others
     }
 
+    /// Whether it is the very file that is meant, if perhaps by another path.
+    fn is_own(&self, path: &Path) -> bool {
+        let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        resolved(path) == resolved(&self.settings_path())
+    }
+
     /// What will stand in the settings, and in others, may still keep the hooks from being called.
     fn warn(&self, text: &str, plan: &mut Plan) -> Result<(), Refusal> {
         let seen = settings::look(text, &self.program).map_err(|it| self.settings(&it))?;
         plan.warn_of_composed(&seen, &self.settings_path());
         // Of several settings the narrowest has the last word.
-        let mut said = Vec::new();
         let others = self.others(&mut Plan::default());
-        for (_, path) in &self.all {
+        let says = |path: &PathBuf| {
             let other = others.iter().find(|(_, other, _)| other == path);
-            said.push((path, other.map_or(&seen, |(.., seen)| seen).disables_all));
-        }
-        let last = said
-            .iter()
-            .find_map(|(path, said)| said.map(|it| (path, it)));
+            let own = Some(&seen).filter(|_| self.is_own(path));
+            other.map(|(.., seen)| seen).or(own)?.disables_all
+        };
+        let mut all = self.all.iter();
+        let last = all.find_map(|(_, path)| Some((path, says(path)?)));
         if let Some((path, true)) = last {
             plan.warnings.push(format!(
                 "`{}` has `disableAllHooks`, so Claude Code calls no hook at all",
