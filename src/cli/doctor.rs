@@ -5,6 +5,7 @@ mod leftovers;
 mod store;
 mod tools;
 mod tracker;
+mod wiring;
 
 use std::path::{Path, PathBuf};
 
@@ -41,6 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let place = Place::of(&dir(&ambient)?, &ambient);
     let mut findings = tools::findings(&place);
     findings.push(config(&place));
+    findings.extend(wiring::findings(&place));
     findings.extend(tracker::findings(&place, args.epic.as_deref()));
     findings.extend(store::findings(&place));
     findings.extend(leftovers::findings(&place));
@@ -64,6 +66,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 /// Where the doctor was called.
 struct Place {
     dir: PathBuf,
+    ambient: Ambient,
     ground: Result<Ground, ground::Error>,
     /// Those that may hold somebody here, the nearest first.
     stores: Vec<StoreDir>,
@@ -80,6 +83,7 @@ impl Place {
             stores: Stores::of(ambient, &[inside.as_deref()]).around().to_vec(),
             store: Claude.places(ambient).store_at(home),
             dir: dir.to_owned(),
+            ambient: ambient.clone(),
             ground,
         }
     }

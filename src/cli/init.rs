@@ -20,6 +20,7 @@ use crate::edge::store::Store;
 use crate::edge::{process, wiring};
 use crate::kernel::ledger::By;
 use crate::render::command;
+pub use plan::every_settings;
 use plan::{Aim, Desk, Plan};
 
 /// Wire Beadlock into Claude Code, or take it out again
@@ -156,7 +157,7 @@ fn desk(args: &Args, ambient: &Ambient) -> anyhow::Result<Desk> {
 }
 
 /// Where this program is, by a path that will last: the one by which PATH knows it, where it does.
-fn program() -> Result<String, Refusal> {
+pub fn program() -> Result<String, Refusal> {
     let running = std::env::current_exe()
         .map_err(|error| format!("could not find out which program this is: {error}"));
     let found = running.and_then(|running| {

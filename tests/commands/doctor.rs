@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 
 use crate::scene::{Call, Done, EPIC, SESSION, Scene, epic_row, task_row};
 
+const SETTINGS: &str = ".claude/settings.json";
+
 /// A scene with nothing on PATH but git and what a test puts there.
 struct Clinic {
     scene: Scene,
@@ -24,7 +26,22 @@ impl Clinic {
         symlink(git, bin.join("git")).unwrap();
         let clinic = Clinic { scene, bin };
         clinic.program("claude", "echo '2.1.327 (Claude Code)'");
+        clinic.init(&["--yes"]);
         clinic
+    }
+
+    fn init(&self, args: &[&str]) {
+        let args: Vec<&str> = ["init"].iter().chain(args).copied().collect();
+        let done = self.scene.beadlock(&args).env("PATH", &self.bin).done();
+        assert_eq!(done.status, 0, "{done:?}");
+    }
+
+    /// Changes the project's settings of the agent.
+    fn settings(&self, edit: impl FnOnce(&mut Value)) {
+        let path = self.scene.path(SETTINGS);
+        let mut settings = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        edit(&mut settings);
+        fs::write(path, settings.to_string()).unwrap();
     }
 
     fn program(&self, name: &str, script: &str) {
@@ -91,7 +108,9 @@ fn where_nothing_is_wrong_it_says_so() {
     for line in [
         "ok       git       git version ",
         "ok       agent     2.1.327 (Claude Code), ",
-        "ok       config    no project.yaml here: the defaults are used\n",
+        "ok       config    ",
+        "/project.yaml is valid\n",
+        "ok       hook      called by ",
         "ok       tracker   jsonl (",
         "ok       epic      bd-x7y8: 0 of 2 closed; 2 ready, ",
         "ok       store     ",
@@ -255,15 +274,118 @@ fn a_store_that_cannot_be_used_is_found() {
 
 #[test]
 fn looking_changes_nothing() {
-    let scene = Scene::with_tasks(1);
-    let clinic = Clinic::new(scene);
-    let before = clinic.scene.git(&["status", "--porcelain"]);
+    let clinic = Clinic::new(Scene::with_tasks(1));
+    let listed = || {
+        let mut find = clinic.scene.command("find", &clinic.scene.root);
+        let found = find.args([".", "-type", "f", "-newer", "README"]).output();
+        String::from_utf8(found.unwrap().stdout).unwrap()
+    };
+    let before = listed();
     clinic.finds(0, &[]);
-    assert!(!clinic.scene.store_dir().path().exists());
-    assert_eq!(clinic.scene.git(&["status", "--porcelain"]), before);
-    let done = clinic
-        .call(&[EPIC])
-        .dir(&clinic.scene.path(".beads"))
-        .done();
+    let below = clinic.scene.path(".beads");
+    let done = clinic.call(&[EPIC]).dir(&below).done();
     assert_eq!(done.status, 0, "{done:?}");
+    assert_eq!(listed(), before);
+}
+
+#[test]
+fn hooks_that_are_not_there_are_found() {
+    let clinic = healthy();
+    fs::remove_file(clinic.scene.path(SETTINGS)).unwrap();
+    let remedies = clinic.finds(1, &[("hook", "problem", "so nobody is held")]);
+    assert_eq!(remedies, ["beadlock init"]);
+    clinic.init(&["--yes"]);
+    clinic.settings(|settings| {
+        settings["hooks"]
+            .as_object_mut()
+            .unwrap()
+            .remove("SessionEnd");
+    });
+    let remedies = clinic.finds(1, &[("hook", "problem", "at every event")]);
+    assert_eq!(remedies, ["beadlock init"]);
+    clinic.init(&["--yes"]);
+    fs::remove_file(clinic.scene.path(".claude/commands/run-tasks.md")).unwrap();
+    clinic.finds(
+        0,
+        &[("hook", "note", "`/run-tasks` gives the agent no prompt")],
+    );
+}
+
+#[test]
+fn a_binary_that_was_moved_is_found_and_blocks_nobody() {
+    let clinic = healthy();
+    let settings = fs::read_to_string(clinic.scene.path(SETTINGS)).unwrap();
+    let ours = env!("CARGO_BIN_EXE_beadlock");
+    assert!(settings.contains(ours), "{settings}");
+    clinic
+        .scene
+        .write(SETTINGS, settings.replace(ours, "/moved/away/beadlock"));
+    let wrong = [
+        ("hook", "problem", "at every event, or in another way"),
+        (
+            "hook",
+            "problem",
+            "`/moved/away/beadlock`, which the hooks call, is not there",
+        ),
+    ];
+    let remedies = clinic.finds(1, &wrong);
+    assert_eq!(remedies, ["beadlock init", "beadlock init"]);
+    clinic.program("beadlock", "exit 2");
+    let other = clinic.bin.join("beadlock");
+    let settings = settings.replace(ours, other.to_str().unwrap());
+    clinic.scene.write(SETTINGS, settings);
+    let wrong = [
+        ("hook", "problem", "in another way"),
+        ("hook", "problem", "ended with 2, and held nobody"),
+    ];
+    clinic.finds(1, &wrong);
+    clinic.init(&["--yes"]);
+    clinic.finds(0, &[]);
+}
+
+#[test]
+fn hooks_that_are_called_twice_or_not_at_all_are_found() {
+    let clinic = healthy();
+    let again =
+        r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"beadlock hook stop"}]}]}}"#;
+    clinic.scene.write(".claude/settings.local.json", again);
+    let done = clinic.doctor(&["--json"]);
+    assert_eq!(done.status, 1, "{done:?}");
+    let said = done.stdout;
+    assert!(said.contains("a stop is judged twice"), "{said}");
+    assert!(said.contains("beadlock init --local --remove"), "{said}");
+    let line = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"log; beadlock hook stop"}]}]}}"#;
+    clinic.scene.write(".claude/settings.local.json", line);
+    assert!(clinic.doctor(&[]).stdout.contains("which nobody can check"));
+    clinic
+        .scene
+        .write(".claude/settings.local.json", "{\n  \"env\": {},\n}\n");
+    let wrong = [("hook", "problem", "settings.local.json` line 3")];
+    let remedies = clinic.finds(1, &wrong);
+    assert!(remedies[0].starts_with("$EDITOR "), "{remedies:?}");
+    clinic.scene.write(
+        ".claude/settings.local.json",
+        r#"{"disableAllHooks": true}"#,
+    );
+    clinic.finds(1, &[("hook", "problem", "calls no hook at all")]);
+}
+
+#[test]
+fn an_agents_cap_below_our_limit_is_found() {
+    let clinic = healthy();
+    clinic.settings(|settings| {
+        settings["env"] = json!({ "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP": "4" });
+    });
+    let remedies = clinic.finds(1, &[("cap", "problem", "after 4 blocks")]);
+    assert_eq!(remedies, ["export CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=8"]);
+    for (cap, status) in [("8", 0), ("5", 1), ("0", 0), ("-1", 0), ("many", 0)] {
+        let call = clinic.call(&[]).env("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", cap);
+        assert_eq!(call.done().status, status, "{cap}");
+    }
+    clinic.settings(|settings| settings["env"] = json!({}));
+    clinic.scene.write(
+        "project.yaml",
+        "workflow: {stop_hook: {no_progress_cycles: 9}}\n",
+    );
+    clinic.finds(1, &[("cap", "problem", "after 8 blocks")]);
 }

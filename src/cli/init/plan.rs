@@ -58,6 +58,25 @@ impl Plan {
     }
 }
 
+/// Every settings file that the agent would read in a directory, the one that has the last word
+/// first.
+pub fn every_settings(dir: &Path, ambient: &Ambient) -> Vec<(Scope, PathBuf)> {
+    let place = Git::at(dir).place_by_files();
+    let root = place.as_ref().and_then(|place| place.root.clone());
+    let work_tree = root.unwrap_or_else(|| dir.to_owned());
+    let mut all: Vec<(Scope, PathBuf)> = Vec::new();
+    for scope in Scope::ALL {
+        let base = scope.base(&work_tree, ambient);
+        all.extend(base.map(|base| (scope, base.join(scope.settings()))));
+    }
+    // A linked work tree's agent reads the main one's local settings too (2.1.327).
+    let main = place.filter(|place| place.is_linked);
+    if let Some(main) = main.and_then(|place| place.main_root) {
+        all.insert(1, (Scope::Local, main.join(Scope::Local.settings())));
+    }
+    all
+}
+
 impl Desk {
     pub fn new(
         scope: Scope,
@@ -75,17 +94,7 @@ impl Desk {
             )
             .hint("set HOME or CLAUDE_CONFIG_DIR, or leave `--user` out"));
         };
-        let mut all: Vec<(Scope, PathBuf)> = Vec::new();
-        for scope in Scope::ALL {
-            let base = scope.base(&work_tree, ambient);
-            all.extend(base.map(|base| (scope, base.join(scope.settings()))));
-        }
-        // A linked work tree's agent reads the main one's local settings too (2.1.327).
-        if let Some(main) = place.as_ref().and_then(|place| place.main_root.as_ref())
-            && place.as_ref().is_some_and(|place| place.is_linked)
-        {
-            all.insert(1, (Scope::Local, main.join(Scope::Local.settings())));
-        }
+        let all = every_settings(&dir, ambient);
         let is_linked = place.is_some_and(|place| place.is_linked);
         let name = match scope {
             Scope::User => format!("{}-{}", scope.name(), digits(&base)),

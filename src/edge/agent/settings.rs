@@ -7,12 +7,13 @@ mod json;
 mod layout;
 mod revision;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use entry::{Entry, Whose, whose};
+use entry::{Entry, Whose, program_of, whose};
 use json::{Kind, Node, line_at, parse};
 use layout::{Item, Style, without};
 pub use revision::{Change, Revision, undo};
@@ -31,6 +32,7 @@ pub const EVENTS: [(&str, &str); 6] = [
 const HOOKS: &str = "hooks";
 const MATCHER: &str = "matcher";
 const DISABLED: &str = "disableAllHooks";
+const ENVIRONMENT: &str = "env";
 
 /// More hooks of ours than anybody has in one file.
 const REMOVED_MAX: usize = 1000;
@@ -55,9 +57,13 @@ pub struct Seen {
     pub calls: Vec<(String, usize)>,
     /// Lines with a call of ours in somebody's own command.
     pub composed: Vec<usize>,
+    /// The programs that the calls name, each once.
+    pub programs: Vec<String>,
     /// Every event has the call that we would write, and there is no other.
     pub is_wired: bool,
     pub disables_all: Option<bool>,
+    /// What it puts into the agent's environment.
+    pub environment: BTreeMap<String, String>,
 }
 
 impl Seen {
@@ -77,7 +83,12 @@ pub fn look(text: &str, program: &str) -> Result<Seen, Error> {
         is_one && calls.next().is_none()
     };
     let disables = root.as_ref().and_then(|root| root.value(DISABLED));
+    let programs: BTreeSet<String> = ours.iter().filter_map(|it| program_of(&it.value)).collect();
     Ok(Seen {
+        programs: programs.into_iter().collect(),
+        environment: root
+            .as_ref()
+            .map_or_else(BTreeMap::new, |root| environment(text, root)),
         composed: lines.map(|it| line_at(text, it.node.span.start)).collect(),
         calls: ours
             .iter()
@@ -134,6 +145,16 @@ pub fn unwire(text: &str, program: &str) -> Result<Revision, Error> {
         }
     }
     Ok(revision)
+}
+
+fn environment(text: &str, root: &Node) -> BTreeMap<String, String> {
+    let members = root.value(ENVIRONMENT).and_then(Node::members);
+    let read = |member: &json::Member| {
+        let value = &text[member.value.span.clone()];
+        let value = serde_json::from_str(value).unwrap_or_else(|_| value.to_owned());
+        (member.key.clone(), value)
+    };
+    members.unwrap_or_default().iter().map(read).collect()
 }
 
 /// Whether the document says nothing at all.

@@ -99,6 +99,15 @@ impl Serialize for Entry<'_> {
     }
 }
 
+/// The program that a plain call names.
+pub fn program_of(value: &Value) -> Option<String> {
+    let command = value.get("command").and_then(Value::as_str)?;
+    if value.get("args").is_some_and(Value::is_array) {
+        return Some(command.to_owned());
+    }
+    shlex::split(command)?.into_iter().next()
+}
+
 pub fn whose(value: &Value, program: &str) -> Whose {
     if value.get("type").and_then(Value::as_str) != Some("command") {
         return Whose::Theirs;
