@@ -79,6 +79,8 @@ pub enum Error {
     NotItsSession { session: String },
     #[error("this session had a run of `{epic}`, and an agent cannot begin it again")]
     Again { epic: String },
+    #[error("a person paused the run of session `{session}`, and an agent cannot replace it")]
+    PausedByPerson { session: String },
     /// Nothing to arm at this stop: the session had its run, or another one has it.
     #[error("this session's run of `{epic}` is over, or another session has it")]
     NotThisSession { epic: String },
@@ -408,8 +410,9 @@ fn refusal(refused: Refused, wish: &Wish, holdings: &Holdings<'_>, apart: Option
         Refused::GivenAway => Error::GivenAway { epic },
         Refused::NotAnAgents if holdings.elsewhere.is_none() => Error::NotItsSession { session },
         Refused::NotAnAgents => Error::NotAnAgents { epic, session },
-        // These two are never said of a wish: nothing is resumed or adopted by one.
-        Refused::Again | Refused::PausedByPerson | Refused::HasOne => Error::Again { epic },
+        Refused::PausedByPerson => Error::PausedByPerson { session },
+        // The last is never said of a wish: nothing is adopted by one.
+        Refused::Again | Refused::HasOne => Error::Again { epic },
         Refused::LiveElsewhere => Error::LiveElsewhere { epic, session },
     }
 }

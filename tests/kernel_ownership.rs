@@ -72,6 +72,11 @@ struct Case<'a> {
 fn expected(case: &Case<'_>) -> Result<Disposition, Refused> {
     let Case { asker, own, .. } = case;
     let is_agent = asker.by == By::Agent;
+    // A session's hook has that session's environment; with another's a shell has called it.
+    let is_hook = asker.how != How::ByHand;
+    if is_hook && asker.inside.is_some_and(|inside| inside != OURS) {
+        return Err(Refused::NotAnAgents);
+    }
     let is_active = case.elsewhere.is_some_and(|run| run.state == State::Active);
     if *own == Some(Mine::OfThisEpic) {
         // Start again in the same session wakes; from an agent it only prints the prompt.
@@ -231,6 +236,21 @@ fn a_launch_is_the_first_sessions_that_is_seen_with_it() {
                         let whose = launched(&run, seen, bound, NOW);
                         assert_eq!(whose, expected, "{run:?} {bound:?}");
                     }
+                    let mut paused = run.clone();
+                    paused.pause(By::Person, NOW);
+                    if state != State::Ended {
+                        // What a person paused no launch takes from its session.
+                        let whose = launched(
+                            &paused,
+                            Seen {
+                                session: OURS,
+                                inside: None,
+                            },
+                            None,
+                            NOW,
+                        );
+                        assert_eq!(whose, Launch::Child);
+                    }
                     // A shell inside of another session takes nothing by a launch's name.
                     for inside in [Some(THEIRS), Some(THIRD)] {
                         let seen = Seen {
@@ -325,6 +345,40 @@ fn a_launch_holds_the_session_whatever_the_run_did_before() {
         // Only waking starts counters anew.
         let expected = if state == State::Active { 3 } else { 0 };
         assert_eq!(run.counters.blocks_idle, expected);
+    }
+}
+
+#[test]
+fn a_launch_wakes_nothing_that_a_person_paused() {
+    let mut run = run_in(OURS, State::Active, 1);
+    run.pause(By::Person, NOW);
+    let before = run.clone();
+    run.launch(OURS, NOW);
+    assert_eq!(run, before);
+    run.pause(By::Agent, NOW);
+    assert_eq!(run, before);
+}
+
+#[test]
+fn an_agent_replaces_nothing_that_a_person_paused() {
+    for (by, expected) in [
+        (By::Agent, Err(Refused::PausedByPerson)),
+        (By::Person, Ok(Disposition::New)),
+    ] {
+        let mut own = run_in(OURS, State::Active, 1);
+        own.pause(By::Person, NOW);
+        let asker = Asker {
+            session: OURS,
+            inside: Some(OURS),
+            by,
+            how: How::ByHand,
+            replace: true,
+        };
+        let holdings = Holdings {
+            own: Some(Own::OfAnother(&own)),
+            ..Holdings::default()
+        };
+        assert_eq!(settle(&asker, &holdings, NOW), expected);
     }
 }
 

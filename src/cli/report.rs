@@ -89,6 +89,7 @@ impl From<arm::Error> for Refusal {
             | Error::NotAnAgents { .. }
             | Error::NotItsSession { .. }
             | Error::Again { .. }
+            | Error::PausedByPerson { .. }
             | Error::NotThisSession { .. } => Exit::NotDone,
             Error::Store(store::Error::Taken) => Exit::NotDone,
             Error::Tracker { .. } => Exit::Unknown,
@@ -118,7 +119,10 @@ impl From<arm::Error> for Refusal {
             Error::GivenAway { .. }
             | Error::NotAnAgents { .. }
             | Error::NotItsSession { .. }
-            | Error::Again { .. } => Some("a person can, from a terminal of their own".to_owned()),
+            | Error::Again { .. }
+            | Error::PausedByPerson { .. } => {
+                Some("a person can, from a terminal of their own".to_owned())
+            }
             Error::NotThisSession { .. } => None,
             Error::Tracker { what } if what.ends_with(NO_FILE) => Some(BEGINS_ONE.to_owned()),
             Error::Tracker { .. } => Some("mend the tracker and try again".to_owned()),

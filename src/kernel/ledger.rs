@@ -342,7 +342,7 @@ impl Run {
     /// A driver's new launch takes the run for a session.
     pub fn launch(&mut self, session: &str, now: Moment) {
         self.move_into(session);
-        if self.state != State::Active {
+        if self.state != State::Active && !self.is_paused_by_person() {
             self.wake(now);
         }
     }

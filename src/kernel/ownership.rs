@@ -92,12 +92,20 @@ pub fn settle(
 ) -> Result<Disposition, Refused> {
     let is_active = |run: &Run| run.state == State::Active;
     let is_own_session = asker.inside == Some(asker.session);
+    // A session's hook has that session's environment; with another's a shell has called it.
+    let is_hook = asker.how != How::ByHand;
+    if is_hook && asker.inside.is_some() && !is_own_session {
+        return Err(Refused::NotAnAgents);
+    }
     match (holdings.own, holdings.elsewhere, asker.how) {
         (Some(Own::OfThisEpic(_)), _, _) if asker.by == By::Agent => Ok(Disposition::Show),
         (_, _, _) if asker.by == By::Agent && !is_own_session => Err(Refused::NotAnAgents),
         (Some(Own::OfThisEpic(_)), _, _) => Ok(Disposition::Wake),
         (Some(Own::OfAnother(_)), _, _) if !asker.replace => Err(Refused::SecondEpic),
         (Some(Own::Apart(_)), _, _) => Err(Refused::SecondEpic),
+        (Some(Own::OfAnother(run)), _, _) if asker.by == By::Agent && run.is_paused_by_person() => {
+            Err(Refused::PausedByPerson)
+        }
         (_, _, How::AtStop) if holdings.had_it => Err(Refused::NotThisSession),
         (_, Some(run), How::AtStop) if is_active(run) || run.is_paused_by_person() => {
             Err(Refused::NotThisSession)
@@ -168,7 +176,9 @@ pub fn launched(run: &Run, seen: Seen<'_>, bound: Option<&str>, now: Moment) -> 
         Some(bound) if bound != session => Launch::Child,
         Some(_) => Launch::Owner,
         // It is somebody's, called yet or not: a driver lets a run wait before it launches anybody.
-        None if run.session != session && !run.is_free(now) => Launch::Child,
+        None if run.session != session && (!run.is_free(now) || run.is_paused_by_person()) => {
+            Launch::Child
+        }
         None => Launch::Owner,
     }
 }

@@ -178,6 +178,60 @@ fn no_agent_undoes_a_persons_pause() {
     assert_eq!(scene.run().outcome, Some(Outcome::Paused));
 }
 
+/// A hook that is called with another session's environment was called by a shell in that one.
+#[test]
+fn an_agent_gives_its_run_to_no_session_that_it_makes_up() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    let agent = |args: &[&str]| {
+        let call = scene.beadlock(args).env("CLAUDE_CODE_SESSION_ID", SESSION);
+        call.done()
+    };
+    assert_eq!(agent(&["pause"]).status, 0);
+    let made_up = || scene.stop().session("made-up").arg("--epic").arg(EPIC);
+    made_up().env("CLAUDE_CODE_SESSION_ID", SESSION).done();
+    let fixture = include_str!("../fixtures/claude/UserPromptSubmit.json");
+    let mut typed = scene.payload(fixture);
+    typed.insert("session_id".into(), json!("made-up"));
+    typed.insert("prompt".into(), json!(format!("/run-tasks {EPIC}")));
+    let typed = serde_json::to_vec(&typed).unwrap();
+    let call = scene.beadlock(&["hook", "user-prompt"]).stdin(&typed);
+    call.env("CLAUDE_CODE_SESSION_ID", SESSION).done();
+    let run = scene.run();
+    assert_eq!(
+        (run.session.as_str(), run.state.name()),
+        (SESSION, "paused")
+    );
+    // A session of its own is another matter.
+    made_up()
+        .env("CLAUDE_CODE_SESSION_ID", "made-up")
+        .blocks("open_work");
+}
+
+#[test]
+fn no_launch_takes_what_a_person_paused() {
+    let scene = with_two_epics();
+    scene.start(SESSION);
+    assert_eq!(scene.beadlock(&["pause"]).done().status, 0);
+    let launch = format!("{}/1", scene.run().id);
+    for session in ["other", SESSION] {
+        let stop = scene.stop().session(session).env("BEADLOCK_RUN", &launch);
+        stop.env("CLAUDE_CODE_SESSION_ID", session)
+            .done()
+            .is_silent();
+        let run = scene.run();
+        assert_eq!(
+            (run.session.as_str(), run.state.name()),
+            (SESSION, "paused")
+        );
+    }
+    let replace = ["start", "bd-other", "--session", SESSION, "--replace"];
+    let call = scene
+        .beadlock(&replace)
+        .env("CLAUDE_CODE_SESSION_ID", SESSION);
+    call.done().fails(1, "a person paused the run");
+}
+
 #[test]
 fn a_session_whose_run_moved_on_and_ended_there_is_not_armed_again() {
     let scene = Scene::with_tasks(1);

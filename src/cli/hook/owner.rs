@@ -244,7 +244,7 @@ pub fn wish(epic: &str, session: &str, how: How, event: &Event, ambient: &Ambien
         dir: dir.clone(),
         places: event.places.clone(),
         by: By::Person,
-        inside: None,
+        inside: Claude.session_inside(ambient),
         how,
         prompt: event.stop.prompt.clone(),
         replace: false,
