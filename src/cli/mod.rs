@@ -25,6 +25,8 @@ use std::sync::OnceLock;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::edge::process;
+
 pub use exit::Exit;
 
 /// Holds a coding agent at its Stop hook until the task tracker says the epic is done.
@@ -61,6 +63,7 @@ pub fn command() -> clap::Command {
 }
 
 pub fn main() -> ExitCode {
+    process::outlive_file_limits();
     // The one line that runs at every stop of every session: building the whole command tree
     // would cost it more than everything else it does for a session without a run.
     let args: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();

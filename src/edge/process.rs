@@ -21,6 +21,12 @@ pub struct Call {
     pub output_bytes_max: usize,
 }
 
+/// A file that may not grow beyond a limit of the user's is an error like a full disk, and not the
+/// end of this process: a hook that is killed lets its agent go without a word.
+pub fn outlive_file_limits() {
+    tree::hear_of_file_limits();
+}
+
 /// Where a program is, by the rules of the system: PATH, and on Windows the usual endings.
 pub fn locate(program: &str) -> Option<PathBuf> {
     which::which(program).ok()
@@ -433,6 +439,14 @@ mod tree {
     use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
     use rustix::process::{Pid, Signal, kill_process_group};
 
+    /// See `super::outlive_file_limits`.
+    pub fn hear_of_file_limits() {
+        // Nobody asks: a write that fails says it. Where there is no handler to be had, the signal
+        // kills as before.
+        let heard = std::sync::Arc::default();
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, heard);
+    }
+
     pub fn lead(command: &mut Command) {
         command.process_group(0);
     }
@@ -460,6 +474,8 @@ mod tree {
     use std::fs::File;
     use std::io;
     use std::process::Command;
+
+    pub fn hear_of_file_limits() {}
 
     pub fn lead(_command: &mut Command) {}
 

@@ -460,3 +460,19 @@ fn git_never_sees_the_store() {
     assert!(scene.store_dir().path().ends_with(".git/beadlock"));
     assert!(Store::open(&scene.store_dir()).is_ok());
 }
+
+/// `ulimit -f`: what is killed by its signal says nothing, and the agent is gone.
+#[cfg(unix)]
+#[test]
+fn a_limit_on_file_sizes_is_told_like_a_full_disk() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    for blocks in [0, 20] {
+        let script = format!("ulimit -f {blocks}; exec \"$0\" hook stop");
+        let done = scene.stop_by_shell(&script).done();
+        assert_eq!(done.status, 0, "{done:?}");
+        let told = done.tells();
+        assert!(told.contains("let the agent go"), "{told}");
+    }
+    scene.stop().blocks("open_work");
+}
