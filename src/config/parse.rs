@@ -65,6 +65,13 @@ pub fn setting(source_name: &str, key: &str, value: &str) -> Result<StopHook, Er
             what: unknown_key(key, &StopHook::KEYS),
         });
     }
+    if value.trim().is_empty() {
+        return Err(Error {
+            source_name: source_name.to_owned(),
+            line: None,
+            what: format!("`{key}` has no value"),
+        });
+    }
     let is_bare_list = StopHook::LISTS.contains(&key) && !value.trim_start().starts_with('[');
     let value = if is_bare_list {
         format!("[{value}]")

@@ -79,7 +79,8 @@ impl Sources {
         for (name, value) in &self.environment {
             let key = name.strip_prefix(VARIABLE_PREFIX).unwrap_or(name);
             let key = key.to_ascii_lowercase();
-            if is_wanted(&key) {
+            // An empty variable is an unset one, as everywhere.
+            if is_wanted(&key) && !value.trim().is_empty() {
                 layer = parse::setting(name, &key, value)?.over(layer);
             }
         }
@@ -185,7 +186,14 @@ fn read(path: Option<&Path>) -> Result<Option<(PathBuf, String)>, Error> {
     };
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error)
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(None);
+        }
         Err(error) => return Err(failed(error.to_string())),
     };
     if !metadata.is_file() {

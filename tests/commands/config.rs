@@ -276,3 +276,25 @@ fn a_run_cannot_be_started_switched_off() {
     let done = scene.beadlock(&start).done();
     done.fails(64, "read afresh at every stop");
 }
+
+#[test]
+fn a_setting_without_a_value_is_a_mistake() {
+    let scene = Scene::with_tasks(1);
+    let empty = scene.beadlock(&["start", EPIC, "--session", "s"]);
+    assert_eq!(empty.env("BEADLOCK_MAX_CYCLES", "").done().status, 0);
+    for set in ["max_cycles=", "allow_exit_on= "] {
+        let start = ["start", EPIC, "--session", SESSION, "--set", set];
+        scene.beadlock(&start).done().fails(64, "has no value");
+    }
+}
+
+/// As service accounts have it.
+#[cfg(unix)]
+#[test]
+fn a_home_that_is_no_directory_has_no_settings() {
+    let scene = Scene::with_tasks(1);
+    let start = ["start", EPIC, "--session", SESSION];
+    let call = scene.beadlock(&start).env("HOME", "/dev/null");
+    let done = call.env("XDG_CONFIG_HOME", "/dev/null").done();
+    assert_eq!(done.status, 0, "{done:?}");
+}
