@@ -375,6 +375,11 @@ pub fn owed(run: &Run, reader: Reader) -> String {
             "Beadlock: the run on {epic} holds nobody while `enabled` is false in a configuration file; {abort} ends it."
         );
     }
+    if run.state == State::Active {
+        return format!(
+            "Beadlock: the run on {epic} goes on, and no prompt of yours has woken it; {abort} ends it."
+        );
+    }
     let next = match (run.state, reader) {
         (State::Ended, _) => format!("`beadlock start {epic} --session ID` begins another run"),
         (State::Waiting, Reader::Waker) => "your prompt goes on with it".to_owned(),

@@ -70,6 +70,8 @@ struct Place {
     ground: Result<Ground, ground::Error>,
     /// Those that may hold somebody here, the nearest first.
     stores: Vec<StoreDir>,
+    /// Those that sessions are still led to, although they are gone.
+    lost: Vec<StoreDir>,
     /// Where one would be made.
     store: StoreDir,
 }
@@ -79,8 +81,12 @@ impl Place {
         let ground = Ground::of(dir, &sources(ambient, &[]));
         let home = ground.as_ref().map_or(dir, |ground| &ground.home);
         let inside = Claude.session_inside(ambient);
+        let stores = Stores::of(ambient, &[inside.as_deref()]);
+        let mut lost = stores.elsewhere();
+        lost.retain(|dir| !dir.database().exists());
         Place {
-            stores: Stores::of(ambient, &[inside.as_deref()]).around().to_vec(),
+            stores: stores.around().to_vec(),
+            lost,
             store: Claude.places(ambient).store_at(home),
             dir: dir.to_owned(),
             ambient: ambient.clone(),

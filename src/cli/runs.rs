@@ -74,8 +74,11 @@ pub fn abort(args: &AbortArgs) -> anyhow::Result<Exit> {
         let mut store = match Store::open(dir) {
             Ok(store) => store,
             Err(error @ (store::Error::Missing { .. } | store::Error::Corrupt { .. })) => {
-                // No session shall be told for ever.
-                Store::unmark_all_if_missing(dir).map_err(Refusal::from)?;
+                // No session shall be told for ever; but an agent that has deleted the store is not to
+                // have the last word on it.
+                if asked_by(&ambient) == By::Person {
+                    Store::unmark_all_if_missing(dir).map_err(Refusal::from)?;
+                }
                 say(&format!("warning: {error}"));
                 continue;
             }

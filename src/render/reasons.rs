@@ -6,7 +6,7 @@ use crate::kernel::ledger::Run;
 use crate::kernel::otherwise::{Difference, Setting};
 use crate::kernel::policy::{OnUserPrompt, WhenUnknown};
 use crate::kernel::signal::Words;
-use crate::kernel::snapshot::{Change, Git, Reading, Sensor, Snapshot};
+use crate::kernel::snapshot::{Change, Fault, Git, Reading, Sensor, Snapshot};
 use crate::kernel::task::Epic;
 use crate::kernel::verdict::{Allow, Answer, Block, Brake, Row};
 
@@ -161,6 +161,11 @@ fn tree(head: Option<&str>, branch: Option<&str>, changes: &[Change]) -> String 
 /// An answer by its name; with the trouble, where it is that.
 pub fn answer(answer: &Answer) -> String {
     match answer {
+        Answer::Allow(Allow::Unknown(fault)) | Answer::Block(Block::Unknown(fault))
+            if *fault == Fault::unread(fault.sensor) =>
+        {
+            format!("by what {} says, which was not read", fault.sensor.name())
+        }
         Answer::Allow(Allow::Unknown(fault)) | Answer::Block(Block::Unknown(fault)) => {
             format!("{}: {}", answer.name(), fault_named(fault))
         }
@@ -171,7 +176,9 @@ pub fn answer(answer: &Answer) -> String {
 /// What would have to be otherwise, as it stands in a list of ways.
 pub fn difference(difference: &Difference) -> String {
     match difference {
-        Difference::TasksClosed(ids) => format!("if {} were closed", ids_named(ids)),
+        Difference::TasksClosed(ids) => {
+            format!("if {} were closed, and nothing unsaved", ids_named(ids))
+        }
         Difference::WorkSaved => "if everything were committed and merged".to_owned(),
         Difference::TasksFound(ids) => format!("if nobody missed {}", ids_named(ids)),
         Difference::TaskReady(id) => format!("if {} were ready", shown(id.as_str())),

@@ -43,7 +43,7 @@ fn why_names_the_row_what_was_read_and_the_ways_out() {
         "words    claims `EPIC COMPLETE` (",
         "tracker  0 of 2 closed; 2 ready, 0 in progress, 0 blocked, 0 deferred (",
         "it would be let go\n",
-        "  if bd-x7y8.1, bd-x7y8.2 were closed (complete)\n",
+        "  if bd-x7y8.1, bd-x7y8.2 were closed, and nothing unsaved (complete)\n",
         "  with check_ready_tasks: false (unchecked)\n",
         "  at the 4th stop like it from now (no_progress)\n",
         "now      the run is active\n",
@@ -69,7 +69,7 @@ fn why_says_what_would_have_held_an_agent_that_went() {
     for line in [
         ": the agent was let go (needs_human)\n",
         "row 9    the agent says that it needs a person\n",
-        "it would have been held\n  if the agent had not said its tag (unknown: tracker: was not read)\n",
+        "it would have been held\n  if the agent had not said its tag (by what tracker says, which was not read)\n",
         "now      the run is waiting\n",
     ] {
         assert!(text.contains(line), "{line}\nis not in\n{text}");
@@ -81,7 +81,10 @@ fn why_says_what_would_have_held_an_agent_that_went() {
 fn a_way_out_that_why_names_is_one() {
     let scene = held_twice();
     let text = said(&scene, &["why"]);
-    assert!(text.contains("were closed (complete)"), "{text}");
+    assert!(
+        text.contains("were closed, and nothing unsaved (complete)"),
+        "{text}"
+    );
     scene.close_all();
     scene.commit_all("done");
     scene.stop().allows("complete");

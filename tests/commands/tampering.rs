@@ -20,6 +20,31 @@ fn marks(scene: &Scene) -> std::path::PathBuf {
     scene.path(".git/beadlock/sessions")
 }
 
+/// Told until a person has seen it at the screen.
+#[test]
+fn a_store_that_is_gone_is_told_until_a_prompt_has_shown_it() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    fs::remove_dir_all(scene.store_dir().path()).unwrap();
+    let gone = || scene.stop().env("CLAUDE_CODE_ENTRYPOINT", "cli").done();
+    assert!(gone().tells().contains("no store"));
+    // The agent has deleted it, and would have the last word.
+    let abort = scene
+        .beadlock(&["abort"])
+        .env("CLAUDE_CODE_SESSION_ID", SESSION);
+    abort.done();
+    assert!(gone().tells().contains("no store"));
+    let doctor = scene.beadlock(&["doctor"]).done();
+    assert!(
+        doctor.stdout.contains("is gone with its runs"),
+        "{doctor:?}"
+    );
+    let told = scene.prompt("p1", "what happened?").tells();
+    assert!(told.contains("is lost with it"), "{told}");
+    scene.prompt("p2", "I see").is_silent();
+    gone().is_silent();
+}
+
 #[test]
 fn an_agent_that_calls_its_hook_itself_does_not_swallow_the_message() {
     let scene = started(1);

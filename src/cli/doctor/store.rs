@@ -4,15 +4,28 @@ use super::{Finding, Place};
 use crate::edge::store::{Error, Store, StoreDir};
 
 pub fn findings(place: &Place) -> Vec<Finding> {
-    if place.stores.is_empty() {
+    let mut findings: Vec<Finding> = place.lost.iter().map(lost).collect();
+    if place.stores.is_empty() && findings.is_empty() {
         return vec![none_yet(&place.store)];
     }
-    let mut findings = Vec::new();
     for dir in &place.stores {
         findings.push(sound(dir));
         findings.extend(locking(dir));
     }
     findings
+}
+
+fn lost(dir: &StoreDir) -> Finding {
+    let told = format!(
+        "{} is gone with its runs, and its sessions are told so at every stop",
+        dir.database().display()
+    );
+    let dir = dir.clone();
+    let finding = Finding::problem("store", told).remedy("beadlock doctor --fix");
+    finding.fix(move || {
+        dir.unmark_all();
+        Ok("they are told no more".to_owned())
+    })
 }
 
 fn none_yet(dir: &StoreDir) -> Finding {

@@ -56,6 +56,7 @@ pub fn respond(event: &Event, ambient: &Ambient) -> Reply {
     });
     match noted {
         Ok(reply) => reply,
+        Err(error @ Error::Missing { .. }) => lost(&error, session, typed, event),
         // Whatever was waiting still waits, and the next stop would be let go without a word.
         Err(error) => super::told(
             format!(
@@ -64,6 +65,23 @@ pub fn respond(event: &Event, ambient: &Ambient) -> Reply {
             event,
         ),
     }
+}
+
+/// The run is lost with its store. Told until a person has seen it at the screen; then there is
+/// nothing left that the session could be held by.
+fn lost(error: &Error, session: &str, typed: &Typed, event: &Event) -> Reply {
+    if typed.kind.is_typed()
+        && event.stop.is_interactive
+        && let Ok(Some(dir)) = event.places.of_session(session)
+    {
+        dir.unmark(session);
+    }
+    super::told(
+        format!(
+            "Beadlock: {error}. What this session was held by is lost with it; `/run-tasks EPIC` begins anew."
+        ),
+        event,
+    )
 }
 
 fn run_tasks(arguments: &str, session: &str, event: &Event, ambient: &Ambient) -> Reply {
