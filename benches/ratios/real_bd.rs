@@ -130,7 +130,8 @@ impl Desk {
             .env("PATH", &self.path)
             .env("HOME", &self.dir)
             .env("USER", "b")
-            .env("BD_METRICS_DISABLED", "true")
+            .env("BD_DISABLE_METRICS", "1")
+            .env("BD_DISABLE_EVENT_FLUSH", "1")
             .output();
         let output = output.unwrap();
         assert!(output.status.success(), "{args}: {output:?}");

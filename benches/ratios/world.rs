@@ -174,6 +174,8 @@ fn said_in(dir: &Path, args: &[&str]) -> String {
 pub fn said(program: &Path, args: &str) -> String {
     let output = Command::new(program)
         .args(args.split(' '))
+        .env("BD_DISABLE_METRICS", "1")
+        .env("BD_DISABLE_EVENT_FLUSH", "1")
         .output()
         .unwrap();
     String::from_utf8_lossy(&output.stdout).trim().to_owned()

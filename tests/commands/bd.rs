@@ -428,11 +428,18 @@ fn bd_is_called_with_everything_switched_off_that_is_not_ours() {
     let start = start
         .env("BD_JSON_ENVELOPE", "1")
         .env("BEADS_MAX_ROWS", "1")
+        .env("BD_OTEL_STDOUT", "true")
+        .env("BD_DISABLE_METRICS", "0")
         .env("GIT_DIR", "/no/such/place");
     assert_eq!(start.done().status, 0);
     let env = fs::read_to_string(desk.bin.join("env")).unwrap();
     for line in [
-        "BD_METRICS_DISABLED=true",
+        "BD_DISABLE_METRICS=1",
+        "DO_NOT_TRACK=1",
+        "BD_DISABLE_EVENT_FLUSH=1",
+        "OTEL_SDK_DISABLED=true",
+        "BD_OTEL_STDOUT=",
+        "BEADS_MAX_ROWS=",
         "BD_BACKUP_ENABLED=false",
         "BD_JSON_ENVELOPE=0",
         "BD_NON_INTERACTIVE=1",
@@ -440,7 +447,7 @@ fn bd_is_called_with_everything_switched_off_that_is_not_ours() {
     ] {
         assert!(env.lines().any(|it| it == line), "{line} is missing: {env}");
     }
-    for name in ["BEADS_MAX_ROWS", "GIT_DIR", "BEADS_DIR"] {
+    for name in ["GIT_DIR", "BEADS_DIR"] {
         assert!(!env.contains(&format!("{name}=")), "{name}: {env}");
     }
     let pwd = fs::read_to_string(desk.bin.join("pwd")).unwrap();

@@ -119,8 +119,10 @@ fn command(program: &Path) -> Command {
 }
 
 /// Metrics would go to an outside address.
-const QUIET: [(&str, &str); 5] = [
-    ("BD_METRICS_DISABLED", "true"),
+const QUIET: [(&str, &str); 7] = [
+    ("BD_DISABLE_METRICS", "1"),
+    ("DO_NOT_TRACK", "1"),
+    ("BD_DISABLE_EVENT_FLUSH", "1"),
     ("BD_BACKUP_ENABLED", "false"),
     ("BD_NON_INTERACTIVE", "1"),
     ("DOLT_DISABLE_EVENT_FLUSH", "1"),

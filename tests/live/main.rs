@@ -6,6 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 #[cfg(unix)]
+mod bd_quiet;
+#[cfg(unix)]
 mod bd_run;
 #[cfg(unix)]
 mod bd_server;
@@ -50,7 +52,13 @@ fn main() -> ExitCode {
 
 #[cfg(unix)]
 fn trials() -> Vec<Trial> {
-    let tests = [bd_run::TESTS, bd_write::TESTS, bd_token::TESTS].concat();
+    let tests = [
+        bd_run::TESTS,
+        bd_write::TESTS,
+        bd_token::TESTS,
+        bd_quiet::TESTS,
+    ]
+    .concat();
     let mut trials = desk::trials(&tests, None);
     let missing = bd_server::dolt().is_none();
     let why = missing.then_some("there is no dolt here (BEADLOCK_TEST_DOLT may name one)");

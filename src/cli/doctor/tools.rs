@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{Finding, Place};
 use crate::edge::process::{Call, locate};
+use crate::edge::tracker::bd;
 
 /// The first with `--no-optional-locks`, without which a look at the work tree would write to it.
 const GIT_OLDEST: [u32; 2] = [2, 15];
@@ -73,10 +74,10 @@ fn agent(place: &Place) -> Finding {
 
 /// What a program says of its version, on one line.
 pub fn version(program: &Path, dir: &Path) -> Result<String, String> {
-    let call = Call::new(program)
+    // Whichever program it is, one of them is bd.
+    let call = bd::quiet(Call::new(program))
         .arg("--version")
         .dir(dir)
-        .env("BD_METRICS_DISABLED", "true")
         .deadline(VERSION_TIME_MAX);
     let output = call.run().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stdout);

@@ -20,6 +20,21 @@ const PROGRAM: &str = "bd";
 /// version's default is.
 const LIST: [&str; 6] = ["list", "--all", "--include-gates", "--json", "--limit", "0"];
 
+/// Nothing leaves the machine: the first is what bd 1.2 and 1.3 go by, and OpenTelemetry would also
+/// stand before the answer. Set to nothing rather than taken away, since bd reads whatever is absent
+/// from `.beads/.env`.
+const QUIET: [(&str, &str); 9] = [
+    ("BD_DISABLE_METRICS", "1"),
+    ("DO_NOT_TRACK", "1"),
+    ("BD_DISABLE_EVENT_FLUSH", "1"),
+    ("BD_METRICS_DISABLED", "true"),
+    ("OTEL_SDK_DISABLED", "true"),
+    ("BD_OTEL_ENABLED", ""),
+    ("BD_OTEL_METRICS_URL", ""),
+    ("BD_OTEL_LOGS_URL", ""),
+    ("BD_OTEL_STDOUT", ""),
+];
+
 /// A thousand tasks are one megabyte.
 const OUTPUT_BYTES_MAX: usize = 128 << 20;
 
@@ -80,24 +95,22 @@ impl Bd {
             .when_late(WhenLate::Leave))
     }
 
-    /// bd with everything switched off that is none of our business: metrics go to an outside
-    /// address, a backup runs even after a read, and a limit or an envelope of the environment's
-    /// would change the answer.
+    /// bd with everything switched off that is none of our business: a backup runs even after a
+    /// read, and a limit or an envelope of the environment's would change the answer.
     fn call(&self) -> Result<Call, Error> {
         let Some(program) = &self.program else {
             return Err(Error::NoProgram { program: PROGRAM });
         };
-        let mut call = Call::new(program.as_os_str())
+        let mut call = quiet(Call::new(program.as_os_str()))
             .dir(&self.workspace.root)
             .env("BD_JSON_ENVELOPE", "0")
-            .env("BD_METRICS_DISABLED", "true")
             .env("BD_BACKUP_ENABLED", "false")
             .env("BD_NON_INTERACTIVE", "1")
             .env("BD_NO_PAGER", "1")
             .env("NO_COLOR", "1")
             .env("BEADS_NO_DAEMON", "1")
-            .env_remove("BD_JSON")
-            .env_remove("BEADS_MAX_ROWS");
+            .env("BEADS_MAX_ROWS", "")
+            .env_remove("BD_JSON");
         call.output_bytes_max = OUTPUT_BYTES_MAX;
         // Inside a git hook these name another repository.
         call = LOCAL_ENVIRONMENT.iter().fold(call, Call::env_remove);
@@ -228,6 +241,12 @@ impl Tracker for Bd {
             temporary: Some(self.workspace.folder().with_file_name(GATE_LOCK)),
         }
     }
+}
+
+/// A call of bd that tells nobody about it.
+pub fn quiet(call: Call) -> Call {
+    let set = |call: Call, (name, value)| call.env(name, value);
+    QUIET.into_iter().fold(call, set)
 }
 
 /// Runs a call and gives back what it printed, if it says that all went well.
