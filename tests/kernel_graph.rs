@@ -296,14 +296,12 @@ impl<'a> Reference<'a> {
 
     fn is_task(&self, id: &str) -> bool {
         let task = self.all[id];
-        let has_children = self.all.keys().any(|child| self.is_under(child, id));
         let is_left_out = task.pinned
             || task.status == Status::Pinned
             || task.ephemeral
             || task.template
             || task.kind == Kind::Gate;
-        let is_container = task.kind == Kind::Epic && has_children;
-        !is_left_out && (!is_container || self.is_all_but_closed(id))
+        !is_left_out && (!self.is_container(id) || self.is_all_but_closed(id))
     }
 
     /// An epic whose own tasks are over while something else waits for it.
@@ -315,8 +313,9 @@ impl<'a> Reference<'a> {
     }
 
     fn is_container(&self, id: &str) -> bool {
-        let has_children = self.all.keys().any(|child| self.is_under(child, id));
-        self.all[id].kind == Kind::Epic && has_children
+        let is_lasting = |child: &str| !self.all[child].ephemeral && !self.all[child].template;
+        let mut children = self.all.keys().filter(|child| self.is_under(child, id));
+        self.all[id].kind == Kind::Epic && children.any(|child| is_lasting(child))
     }
 
     fn stage(&self, id: &TaskId) -> &'static str {

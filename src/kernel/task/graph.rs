@@ -332,9 +332,14 @@ impl<'a> Graph<'a> {
         !is_outside_the_count && (!self.is_container(number) || self.is_to_be_closed(number))
     }
 
-    /// An epic that is only there for its children.
+    /// An epic that is only there for its children. What passes by itself, and what is copied and
+    /// never done, leaves it as empty as it was.
     pub(super) fn is_container(&self, number: u32) -> bool {
-        self.task(number).kind == Kind::Epic && self.all_children(number).next().is_some()
+        let is_lasting = |child: u32| {
+            let child = self.task(child);
+            !child.ephemeral && !child.template
+        };
+        self.task(number).kind == Kind::Epic && self.all_children(number).any(is_lasting)
     }
 
     /// A container whose own work is over while others wait for it: closing it is all that is
