@@ -106,7 +106,8 @@ impl Desk {
 /// Something about bd's files that is not as it was seen.
 type Surprise = (&'static str, fn(&Desk));
 
-const LIST: &str = "list --all --include-gates --json --limit 0";
+const LIST: &str =
+    "list --all --include-gates --json --limit 0 --include-infra --include-templates";
 
 #[test]
 fn a_stop_that_blocks_while_nothing_changed_asks_nobody() {
@@ -328,6 +329,22 @@ fn a_tree_of_words_is_asked_for_again_as_a_list() {
     desk.stop().blocks("open_work");
 }
 
+/// As 0.49 did, which hides none of them.
+#[test]
+fn a_bd_without_the_switches_for_what_is_hidden_is_asked_without_them() {
+    let desk = Desk::with_tasks(1);
+    desk.bd(
+        "case \"$*\" in *infra*) echo 'Error: unknown flag: --include-infra' >&2; exit 1;; \
+        *) cat \"$BIN/list\";; esac",
+    );
+    desk.start();
+    assert_eq!(
+        desk.calls(),
+        [LIST, "list --all --include-gates --json --limit 0"]
+    );
+    desk.stop().blocks("open_work");
+}
+
 #[test]
 fn a_bd_that_is_gone_is_named_with_what_to_do() {
     let desk = Desk::with_tasks(1);
@@ -440,6 +457,7 @@ fn bd_is_called_with_everything_switched_off_that_is_not_ours() {
         "OTEL_SDK_DISABLED=true",
         "BD_OTEL_STDOUT=",
         "BEADS_MAX_ROWS=",
+        "BD_DIRECTORY_LABELS={}",
         "BD_BACKUP_ENABLED=false",
         "BD_JSON_ENVELOPE=0",
         "BD_NON_INTERACTIVE=1",

@@ -7,7 +7,7 @@ use std::thread;
 
 use beadlock::edge::tracker::Tracker;
 use beadlock::kernel::moment::Moment;
-use beadlock::kernel::task::Graph;
+use beadlock::kernel::task::{Graph, Task};
 use serde_json::Value;
 
 use crate::desk::{Build, Desk, PATIENCE, Test, builds};
@@ -92,7 +92,8 @@ fn an_agent_is_held_until_bd_says_that_all_is_done(build: &Build) {
     desk.stop().allows("complete");
 }
 
-const LIST: &str = "list --all --include-gates --json --limit 0";
+const LIST: &str =
+    "list --all --include-gates --json --limit 0 --include-infra --include-templates";
 
 fn bd_is_asked_once_after_a_change_and_not_at_all_without_one(build: &Build) {
     let desk = Desk::with_tasks(build, 2);
@@ -410,18 +411,20 @@ fn what_is_ready_is_what_bd_calls_ready(build: &Build) {
     let tasks = desk.tracker(build).tasks(PATIENCE).unwrap().tasks;
     let now = Moment(1_794_960_000_000);
     let graph = Graph::new(&tasks, now);
-    let ours = graph.ready();
-    let ours: BTreeSet<String> = ours.iter().map(|task| task.id.to_string()).collect();
     assert!(theirs.len() > 20, "{theirs:?}");
-    assert_eq!(ours, theirs);
+    assert_eq!(ids_of(&graph.ready()), theirs);
 }
 
 fn ids(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
+pub fn ids_of(tasks: &[&Task]) -> BTreeSet<String> {
+    tasks.iter().map(|task| task.id.to_string()).collect()
+}
+
 /// Of a list of tasks, ours or bd's.
-fn ids_in(said: &str) -> BTreeSet<String> {
+pub fn ids_in(said: &str) -> BTreeSet<String> {
     let said: Value = serde_json::from_str(said).unwrap();
     let rows = said.as_array().or(said["tasks"].as_array()).unwrap();
     let id = |row: &Value| row["id"].as_str().unwrap().to_owned();

@@ -89,6 +89,9 @@ compact --force
 flatten --force
 gc --force --skip-decay
 create after --id xy-after
+create a wisp --ephemeral
+create without history --no-history
+config set types.infra chore
 prune --force
 backup init ../kept
 ";
@@ -129,7 +132,7 @@ fn nothing_changes_without_its_token(build: &Build) {
 }
 
 const READS: &str = "
-list --all --include-gates --json --limit 0
+list --all --include-gates --json --limit 0 --include-infra --include-templates
 ready --json
 ready --parent bd-x7y8 --limit 0 --exclude-type=epic --json
 show bd-x7y8 --json

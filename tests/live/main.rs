@@ -6,6 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 #[cfg(unix)]
+mod bd_hidden;
+#[cfg(unix)]
 mod bd_quiet;
 #[cfg(unix)]
 mod bd_run;
@@ -57,6 +59,7 @@ fn trials() -> Vec<Trial> {
         bd_write::TESTS,
         bd_token::TESTS,
         bd_quiet::TESTS,
+        bd_hidden::TESTS,
     ]
     .concat();
     let mut trials = desk::trials(&tests, None);

@@ -16,9 +16,15 @@ use crate::kernel::task::{Task, TaskId};
 
 const PROGRAM: &str = "bd";
 
-/// Everything in one call: every status, the gates that block others, and no limit, whatever the
-/// version's default is.
+/// Everything in one call: every status, and no limit, whatever the version's default is.
 const LIST: [&str; 6] = ["list", "--all", "--include-gates", "--json", "--limit", "0"];
+
+/// What bd hides from a list and yet offers as ready, or blocks others with: tasks that keep no
+/// history, types that the project calls infrastructure, templates.
+const HIDDEN: [&str; 2] = ["--include-infra", "--include-templates"];
+
+/// What a version says, 0.49 for one, that does not hide them and has no such switch.
+const UNKNOWN_SWITCH: &str = "unknown flag";
 
 /// Nothing leaves the machine: the first is what bd 1.2 and 1.3 go by, and OpenTelemetry would also
 /// stand before the answer. Set to nothing rather than taken away, since bd reads whatever is absent
@@ -110,6 +116,9 @@ impl Bd {
             .env("NO_COLOR", "1")
             .env("BEADS_NO_DAEMON", "1")
             .env("BEADS_MAX_ROWS", "")
+            // Else tasks without the folder's label are left out, of what is listed and of what is
+            // ready, wherever a piece of our path is what the project calls a folder.
+            .env("BD_DIRECTORY_LABELS", "{}")
             .env_remove("BD_JSON");
         call.output_bytes_max = OUTPUT_BYTES_MAX;
         // Inside a git hook these name another repository.
@@ -121,8 +130,15 @@ impl Bd {
     }
 
     fn read(&self, patience: Patience) -> Result<Vec<Task>, Error> {
-        let call = self.reading(patience)?.args(LIST);
-        let mut said = answer_of(&call)?;
+        let mut call = self.reading(patience)?.args(LIST).args(HIDDEN);
+        let mut said = answer_of(&call);
+        if let Err(Error::Program { what, .. }) = &said
+            && what.contains(UNKNOWN_SWITCH)
+        {
+            call = self.reading(patience)?.args(LIST);
+            said = answer_of(&call);
+        }
+        let mut said = said?;
         if answer::is_words(&said) {
             // 0.59 prints a tree in spite of `--json`; before it nobody knows the switch.
             let flat = answer_of(&call.clone().arg("--flat"));
