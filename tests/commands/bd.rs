@@ -29,6 +29,7 @@ impl Desk {
         scene.write(".beads/metadata.json", metadata.to_string());
         scene.write(&format!("{NOMS}/manifest"), "5:__DOLT__:root");
         scene.write(&format!("{NOMS}/{JOURNAL}"), "journal");
+        scene.write(".beads/config.yaml", "# Nothing is set.\n");
         scene.write(".gitignore", ".beads/embeddeddolt\n");
         scene.commit_all("bd");
         let bin = scene.root.parent().unwrap().join("bin");
@@ -59,6 +60,13 @@ impl Desk {
 
     fn list(&self, rows: &[Value]) {
         fs::write(self.bin.join("list"), json!(rows).to_string()).unwrap();
+    }
+
+    /// A file in the user's own folder.
+    fn home(&self, path: &str, text: &str) {
+        let path = self.scene.root.with_file_name("home").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
     }
 
     /// As any write of bd's does.
@@ -158,7 +166,7 @@ fn a_limit_lets_nobody_go_without_asking() {
 
 #[test]
 fn without_a_token_every_stop_asks() {
-    let surprises: [Surprise; 5] = [
+    let surprises: [Surprise; 12] = [
         ("server mode", |desk| {
             let metadata =
                 json!({"backend": "dolt", "dolt_mode": "server", "dolt_database": "fake"});
@@ -168,6 +176,33 @@ fn without_a_token_every_stop_asks() {
         ("another layout", |desk| {
             let noms = desk.scene.path(NOMS);
             fs::rename(noms.join(JOURNAL), noms.join("journal")).unwrap();
+        }),
+        ("another backend", |desk| {
+            let metadata =
+                json!({"backend": "sqlite", "dolt_mode": "embedded", "dolt_database": "fake"});
+            desk.scene
+                .write(".beads/metadata.json", metadata.to_string());
+        }),
+        ("variables in a file", |desk| {
+            desk.scene
+                .write(".beads/.env", "BEADS_DOLT_SERVER_MODE=1\n");
+        }),
+        ("a server by the settings", |desk| {
+            desk.scene
+                .write(".beads/config.yaml", "dolt:\n  host: far\n");
+        }),
+        ("a server by this machine's settings", |desk| {
+            desk.scene
+                .write(".beads/config.local.yaml", "dolt.host: far\n");
+        }),
+        ("a server by the user's settings", |desk| {
+            desk.home(".config/bd/config.yaml", "dolt:\n  host: far\n");
+        }),
+        ("a route to another repository", |desk| {
+            desk.home(".beads/config.yaml", "routing:\n  mode: auto\n");
+        }),
+        ("no settings of its own", |desk| {
+            fs::remove_file(desk.scene.path(".beads/config.yaml")).unwrap();
         }),
         ("no manifest", |desk| {
             fs::remove_file(desk.scene.path(NOMS).join("manifest")).unwrap();
@@ -190,6 +225,38 @@ fn without_a_token_every_stop_asks() {
         desk.stop().blocks("open_work");
         desk.stop().blocks("open_work");
         assert_eq!(desk.calls(), [LIST, LIST], "{name}");
+    }
+}
+
+#[test]
+fn a_variable_that_may_lead_bd_elsewhere_makes_every_stop_ask() {
+    for name in [
+        "BEADS_DOLT_SERVER_MODE",
+        "BD_DB",
+        "BEADS_DB",
+        "BD_ROUTING_MODE",
+    ] {
+        let desk = Desk::with_tasks(1);
+        desk.start();
+        desk.stop().env("BEADS_ACTOR", "ann").blocks("open_work");
+        desk.calls();
+        desk.stop().env(name, "1").blocks("open_work");
+        desk.stop().env(name, "1").blocks("open_work");
+        assert_eq!(desk.calls(), [LIST, LIST], "{name}");
+    }
+}
+
+#[test]
+fn other_settings_are_another_token() {
+    let desk = Desk::with_tasks(1);
+    desk.start();
+    desk.stop().blocks("open_work");
+    for place in [".beads/config.yaml", ".beads/config.local.yaml"] {
+        desk.calls();
+        desk.scene.write(place, "types:\n  infra: [chore]\n");
+        desk.stop().blocks("open_work");
+        desk.stop().blocks("open_work");
+        assert_eq!(desk.calls(), [LIST], "{place}");
     }
 }
 

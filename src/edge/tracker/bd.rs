@@ -8,6 +8,7 @@ mod write;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
+use self::token::Around;
 use super::{Commands, Error, Files, Kind, List, Patience, Token, Tracker, WhenLate, Workspace};
 use crate::edge::git::LOCAL_ENVIRONMENT;
 use crate::edge::process::{self, Call, Output};
@@ -41,6 +42,20 @@ const QUIET: [(&str, &str); 9] = [
     ("BD_OTEL_STDOUT", ""),
 ];
 
+/// What would else change the answer or do more than was asked: an envelope, a limit, a backup that
+/// runs even after a read. Of `directory.labels` bd looks for the folders' names anywhere in our
+/// path, and leaves out tasks without the label, of what is listed and of what is ready.
+const PLAIN: [(&str, &str); 8] = [
+    ("BD_JSON_ENVELOPE", "0"),
+    ("BD_BACKUP_ENABLED", "false"),
+    ("BD_NON_INTERACTIVE", "1"),
+    ("BD_NO_PAGER", "1"),
+    ("NO_COLOR", "1"),
+    ("BEADS_NO_DAEMON", "1"),
+    ("BEADS_MAX_ROWS", ""),
+    ("BD_DIRECTORY_LABELS", "{}"),
+];
+
 /// A thousand tasks are one megabyte.
 const OUTPUT_BYTES_MAX: usize = 128 << 20;
 
@@ -56,6 +71,7 @@ const SAID_BYTES_MAX: usize = 300;
 pub struct Bd {
     workspace: Workspace,
     program: Option<PathBuf>,
+    around: Around,
     write_deadline: Duration,
 }
 
@@ -64,6 +80,7 @@ impl Bd {
         Bd {
             workspace: workspace.clone(),
             program: process::locate(PROGRAM),
+            around: Around::ours(),
             write_deadline: WRITE_DEADLINE,
         }
     }
@@ -101,24 +118,14 @@ impl Bd {
             .when_late(WhenLate::Leave))
     }
 
-    /// bd with everything switched off that is none of our business: a backup runs even after a
-    /// read, and a limit or an envelope of the environment's would change the answer.
+    /// bd with everything switched off that is none of our business.
     fn call(&self) -> Result<Call, Error> {
         let Some(program) = &self.program else {
             return Err(Error::NoProgram { program: PROGRAM });
         };
-        let mut call = quiet(Call::new(program.as_os_str()))
+        let call = quiet(Call::new(program.as_os_str()));
+        let mut call = with(call, &PLAIN)
             .dir(&self.workspace.root)
-            .env("BD_JSON_ENVELOPE", "0")
-            .env("BD_BACKUP_ENABLED", "false")
-            .env("BD_NON_INTERACTIVE", "1")
-            .env("BD_NO_PAGER", "1")
-            .env("NO_COLOR", "1")
-            .env("BEADS_NO_DAEMON", "1")
-            .env("BEADS_MAX_ROWS", "")
-            // Else tasks without the folder's label are left out, of what is listed and of what is
-            // ready, wherever a piece of our path is what the project calls a folder.
-            .env("BD_DIRECTORY_LABELS", "{}")
             .env_remove("BD_JSON");
         call.output_bytes_max = OUTPUT_BYTES_MAX;
         // Inside a git hook these name another repository.
@@ -168,7 +175,7 @@ impl Tracker for Bd {
     }
 
     fn token(&self) -> Option<Token> {
-        token::of(&self.workspace, &self.program()?)
+        token::of(&self.workspace, &self.program()?, &self.around)
     }
 
     fn is_slow(&self) -> bool {
@@ -261,8 +268,12 @@ impl Tracker for Bd {
 
 /// A call of bd that tells nobody about it.
 pub fn quiet(call: Call) -> Call {
-    let set = |call: Call, (name, value)| call.env(name, value);
-    QUIET.into_iter().fold(call, set)
+    with(call, &QUIET)
+}
+
+fn with(call: Call, variables: &[(&str, &str)]) -> Call {
+    let set = |call: Call, (name, value): &(&str, &str)| call.env(*name, *value);
+    variables.iter().fold(call, set)
 }
 
 /// Runs a call and gives back what it printed, if it says that all went well.
