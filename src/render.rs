@@ -84,7 +84,9 @@ pub fn orchestration(
 /// nothing is read and nobody is waited for.
 pub fn block(block: &Block, run: &Run, overrides: Option<&Path>) -> Rendered {
     let (names, others, kind) = match block {
-        Block::OpenWork(ids) | Block::FalsePromise(ids) => (ids_brief(ids), String::new(), ""),
+        Block::OpenWork(ready) | Block::FalsePromise(ready) => {
+            (ids_brief(&ready.tasks), ids_brief(&ready.epics), "")
+        }
         Block::ScopeShrunk(ids) | Block::BlockedWork(ids) => (ids_brief(ids), String::new(), ""),
         Block::InProgress { tasks, stuck } => (ids_brief(tasks), ids_brief(stuck), ""),
         Block::Unknown(fault) => {

@@ -19,7 +19,7 @@ use beadlock::kernel::snapshot::{
 };
 use beadlock::kernel::task::{Cause, Claim, Edge, EdgeKind, Epic, Kind, Status, Task, TaskId};
 use beadlock::kernel::verdict::{
-    Allow, Answer, Block, Brake, Need, Row, Ruling, SavedWork, Stuck, Unsaved, Verdict,
+    Allow, Answer, Block, Brake, Need, Ready, Row, Ruling, SavedWork, Stuck, Unsaved, Verdict,
 };
 use beadlock::kernel::{brake, judge, wanted};
 use facts::{ACTOR, MINUTE, NOW, changed, new_file, run, stop_of};
@@ -146,6 +146,64 @@ fn a_contested_claim_is_unknown_only_if_the_tracker_calls_nothing_ready() {
         [],
         "without a claim nobody is asked"
     );
+}
+
+/// What is remembered says that work is left, the tracker itself says that none is.
+#[test]
+fn a_contradicted_memory_is_read_afresh() {
+    let policy = Policy::default();
+    let mut case = open_and_claimed(&policy);
+    case.remembered = Reading::Known(case.epic.known().cloned());
+    case.epic = Reading::Unread;
+    assert_eq!(wanted(&case, &policy), [Sensor::OwnReady]);
+    case.own_ready = Reading::Known(Some(vec![TaskId::from("t-e.1")]));
+    assert_eq!(wanted(&case, &policy), []);
+    case.own_ready = Reading::Known(Some(Vec::new()));
+    assert_eq!(wanted(&case, &policy), [Sensor::Tasks]);
+    assert_eq!(judge(&case, &policy).row, Row::TrackerUnknown);
+    let mut over = open("t-e.1");
+    over.status = Status::Closed;
+    let tasks = [Task::open("t-e"), over];
+    case.epic = Epic::of(&tasks, "t-e", NOW).map_or(Reading::Unread, Reading::Known);
+    case.branches = Reading::Known(Vec::new());
+    assert_eq!(judge(&case, &policy).row, Row::Complete);
+}
+
+/// bd's list of what is ready names no epics.
+#[test]
+fn an_epic_that_no_list_names_contests_nothing() {
+    let policy = Policy::default();
+    let sub_epic = Task {
+        kind: Kind::Epic,
+        ..open("t-e.1")
+    };
+    let nothing = || Reading::Known(Some(Vec::new()));
+    let mut case = open_and_claimed(&policy);
+    let tasks = [Task::open("t-e"), sub_epic.clone()];
+    case.epic = Epic::of(&tasks, "t-e", NOW).map_or(Reading::Unread, Reading::Known);
+    assert_eq!(wanted(&case, &policy), [], "there is nothing to ask about");
+    let ready = Ready {
+        tasks: vec!["t-e.1".into()],
+        epics: vec!["t-e.1".into()],
+    };
+    let expected = Answer::Block(Block::FalsePromise(ready));
+    assert_eq!(judge(&case, &policy).answer, expected);
+
+    let tasks = [Task::open("t-e"), sub_epic, open("t-e.2")];
+    case.epic = Epic::of(&tasks, "t-e", NOW).map_or(Reading::Unread, Reading::Known);
+    assert_eq!(wanted(&case, &policy), [Sensor::OwnReady]);
+    case.own_ready = nothing();
+    match judge(&case, &policy).answer {
+        Answer::Block(Block::Unknown(fault)) => {
+            assert!(fault.what.contains("(t-e.2)"), "{fault:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn ready_tasks(tasks: Vec<TaskId>) -> Ready {
+    let epics = Vec::new();
+    Ready { tasks, epics }
 }
 
 /// One task is ready, and the agent says that all is complete.
@@ -347,8 +405,8 @@ fn every_block() -> Vec<(Row, Block)> {
         ),
         (Row::TrackerUnknown, unknown()),
         (Row::ScopeShrunk, Block::ScopeShrunk(ids())),
-        (Row::Ready, Block::OpenWork(ids())),
-        (Row::Ready, Block::FalsePromise(ids())),
+        (Row::Ready, Block::OpenWork(ready_tasks(ids()))),
+        (Row::Ready, Block::FalsePromise(ready_tasks(ids()))),
         (
             Row::InProgress,
             Block::InProgress {
@@ -411,7 +469,7 @@ fn an_answer_names_the_tasks_it_is_about() {
     let blocked = |id: &str| (TaskId::from(id), Stuck::Cause(Cause::Status));
     assert_eq!(
         answer("ready and ours"),
-        Answer::Block(Block::OpenWork(ids(&["t-e.1"])))
+        Answer::Block(Block::OpenWork(ready_tasks(ids(&["t-e.1"]))))
     );
     assert_eq!(
         answer("ours and another's"),

@@ -6,7 +6,7 @@ use super::policy::{OnUserPrompt, Policy, WhenUnknown};
 use super::signal::Words;
 use super::snapshot::{Change, Fault, Git, Reading, Sensor, Snapshot, WorkTree};
 use super::task::{Claim, Epic, Stage, TaskId};
-use super::verdict::{Allow, Answer, Block, Need, Row, Ruling, SavedWork, Stuck, Unsaved};
+use super::verdict::{Allow, Answer, Block, Need, Ready, Row, Ruling, SavedWork, Stuck, Unsaved};
 
 /// How often in a row an unknown answer may hold, and unsaved work a checkpoint.
 pub const HOLDS_IN_A_ROW_MAX: u32 = 2;
@@ -272,7 +272,7 @@ impl Facts<'_> {
             Some(self.shrunk(missing))
         } else if epic.tasks.is_empty() {
             Some(allow(Row::Empty, Allow::Empty))
-        } else if !sorted.ready.is_empty() && self.policy.check_ready_tasks {
+        } else if !sorted.ready.tasks.is_empty() && self.policy.check_ready_tasks {
             Some(self.open_work(sorted.ready)?)
         } else if !sorted.in_progress.is_empty() && self.policy.check_in_progress {
             let tasks = sorted.in_progress;
@@ -286,7 +286,7 @@ impl Facts<'_> {
             let knot = epic.knot.clone();
             Some(allow(Row::Deadlocked, Allow::Deadlocked(knot)))
         } else {
-            let unchecked = [sorted.ready, sorted.in_progress].concat();
+            let unchecked = [sorted.ready.tasks, sorted.in_progress].concat();
             Some(allow(Row::Unchecked, Allow::Unchecked(unchecked)))
         };
         Ok(ruling)
@@ -303,15 +303,25 @@ impl Facts<'_> {
     }
 
     /// Row 14.
-    fn open_work(&self, ready: Vec<TaskId>) -> Decision {
+    fn open_work(&self, ready: Ready) -> Decision {
         let claim = self.snapshot.words.known().and_then(|w| w.claim.as_ref());
         if claim.is_none() {
             return Ok(block(Row::Ready, Block::OpenWork(ready)));
         }
+        // That no list of work names an epic contradicts nobody.
+        let is_listed = |id: &&TaskId| !ready.epics.contains(id);
+        let listed: Vec<&TaskId> = ready.tasks.iter().filter(is_listed).collect();
+        if listed.is_empty() {
+            return Ok(block(Row::Ready, Block::FalsePromise(ready)));
+        }
         match &self.snapshot.own_ready {
             Reading::Unread => Err(vec![Sensor::OwnReady]),
+            // What is remembered may be what is wrong.
+            Reading::Known(Some(own)) if own.is_empty() && self.snapshot.rests_on_memory() => {
+                Err(vec![Sensor::Tasks])
+            }
             Reading::Known(Some(own)) if own.is_empty() => {
-                Ok(self.unknown(Row::TrackerUnknown, contested(&ready)))
+                Ok(self.unknown(Row::TrackerUnknown, contested(&listed)))
             }
             // A tracker that cannot confirm our count has not contradicted it either.
             Reading::Known(_) | Reading::Failed(_) => {
@@ -465,12 +475,9 @@ impl Facts<'_> {
 }
 
 /// The agent says that it is done, the tracker itself calls nothing ready, and we count work.
-fn contested(ready: &[TaskId]) -> Fault {
-    let ids: Vec<&str> = ready
-        .iter()
-        .take(CONTESTED_NAMED_MAX)
-        .map(TaskId::as_str)
-        .collect();
+fn contested(ready: &[&TaskId]) -> Fault {
+    let named = ready.iter().take(CONTESTED_NAMED_MAX);
+    let ids: Vec<&str> = named.map(|id| id.as_str()).collect();
     let what = format!(
         "asked what is ready it names nothing, yet by its own list {} can be worked on ({})",
         ready.len(),
@@ -493,7 +500,7 @@ impl Unsaved {
 
 /// The epic's remaining tasks, sorted by whose move it is.
 struct Sorted {
-    ready: Vec<TaskId>,
+    ready: Ready,
     in_progress: Vec<TaskId>,
     /// Those in progress without a live owner.
     ownerless: Vec<TaskId>,
@@ -503,7 +510,7 @@ struct Sorted {
 impl Sorted {
     fn of(epic: &Epic, run: &Run, snapshot: &Snapshot) -> Sorted {
         let mut sorted = Sorted {
-            ready: Vec::new(),
+            ready: Ready::default(),
             in_progress: Vec::new(),
             ownerless: Vec::new(),
             rest: Vec::new(),
@@ -512,7 +519,12 @@ impl Sorted {
             let id = || task.id.clone();
             match &task.stage {
                 Stage::Closed => {}
-                Stage::Ready => sorted.ready.push(id()),
+                Stage::Ready => {
+                    sorted.ready.tasks.push(id());
+                    if task.is_epic {
+                        sorted.ready.epics.push(id());
+                    }
+                }
                 Stage::InProgress(Some(claim))
                     if run.is_held_by_other(&task.id, claim, snapshot.now) =>
                 {
@@ -535,6 +547,6 @@ impl Sorted {
 
     /// Nothing is ready or in progress.
     fn is_quiet(&self) -> bool {
-        self.ready.is_empty() && self.in_progress.is_empty()
+        self.ready.tasks.is_empty() && self.in_progress.is_empty()
     }
 }

@@ -164,14 +164,22 @@ pub enum Block {
     UnsavedWork(Unsaved),
     Unknown(Fault),
     ScopeShrunk(Vec<TaskId>),
-    OpenWork(Vec<TaskId>),
-    FalsePromise(Vec<TaskId>),
+    OpenWork(Ready),
+    FalsePromise(Ready),
     InProgress {
         tasks: Vec<TaskId>,
         /// Those of them that nobody alive works on.
         stuck: Vec<TaskId>,
     },
     BlockedWork(Vec<TaskId>),
+}
+
+/// What can be worked on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ready {
+    pub tasks: Vec<TaskId>,
+    /// Those of them that are epics with nothing open below: trackers name them in no list of work.
+    pub epics: Vec<TaskId>,
 }
 
 /// What git still has to be told.

@@ -492,7 +492,7 @@ fn a_claim_that_bd_itself_contradicts_is_unknown_and_both_are_named() {
         .says("<promise>EPIC COMPLETE</promise>")
         .blocks("unknown");
     let ready = "ready --parent bd-x7y8 --limit 0 --exclude-type=epic --json";
-    assert_eq!(desk.calls(), [ready], "asked once");
+    assert_eq!(desk.calls(), [ready, LIST], "each asked once");
     assert!(fed.contains("bd-x7y8.1"), "{fed}");
     desk.bd("case $1 in ready) exit 1;; *) cat \"$BIN/list\";; esac");
     desk.stop()
@@ -502,6 +502,36 @@ fn a_claim_that_bd_itself_contradicts_is_unknown_and_both_are_named() {
     desk.stop()
         .says("<promise>EPIC COMPLETE</promise>")
         .blocks("false_promise");
+}
+
+/// `bd ready` is asked without epics, so that it names none proves nothing.
+#[test]
+fn an_epic_that_nobody_has_planned_is_told_and_not_contested() {
+    let desk = Desk::with_tasks(0);
+    let mut sub_epic = task_row(1, "open");
+    sub_epic["issue_type"] = json!("epic");
+    desk.list(&[epic_row(), sub_epic]);
+    desk.bd("case $1 in ready) echo '[]';; *) cat \"$BIN/list\";; esac");
+    desk.start();
+    let fed = desk.stop().blocks("open_work");
+    assert!(fed.contains("With nothing open below bd-x7y8.1:"), "{fed}");
+    let claim = "<promise>EPIC COMPLETE</promise>";
+    let fed = desk.stop().says(claim).blocks("false_promise");
+    assert!(fed.contains("With nothing open below bd-x7y8.1:"), "{fed}");
+}
+
+/// Somebody closed it in a way that the token did not see.
+#[test]
+fn a_memory_that_bd_contradicts_is_read_afresh() {
+    let desk = Desk::with_tasks(1);
+    desk.bd("case $1 in ready) echo '[]';; *) cat \"$BIN/list\";; esac");
+    desk.start();
+    desk.stop().blocks("open_work");
+    desk.tasks(&["closed"]);
+    desk.calls();
+    let claim = "<promise>EPIC COMPLETE</promise>";
+    desk.stop().says(claim).allows("complete");
+    assert_eq!(desk.calls().len(), 2);
 }
 
 #[test]
