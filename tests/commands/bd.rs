@@ -481,6 +481,19 @@ fn a_bd_that_may_be_migrating_is_left_to_finish() {
     assert!(desk.signal_last(), "it was ended half-way");
 }
 
+/// On the way it wakes deferred tasks whose date has passed, and commits that.
+#[test]
+fn a_bd_that_says_what_is_ready_is_left_to_finish() {
+    let desk = Desk::with_tasks(1);
+    desk.bd(
+        "case $1 in ready) echo $$ > \"$BIN/pid\"; exec sleep 60;; *) cat \"$BIN/list\";; esac",
+    );
+    desk.start();
+    let claim = "<promise>EPIC COMPLETE</promise>";
+    desk.stop().says(claim).blocks("false_promise");
+    assert!(desk.signal_last(), "it was ended half-way");
+}
+
 #[test]
 fn a_claim_that_bd_itself_contradicts_is_unknown_and_both_are_named() {
     let desk = Desk::with_tasks(2);

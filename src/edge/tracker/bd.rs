@@ -201,6 +201,8 @@ impl Tracker for Bd {
         }
         let call = self
             .reading(patience)?
+            // Since 1.3 it wakes deferred tasks on the way: a write, and those are never ended.
+            .when_late(WhenLate::Leave)
             .args(["ready", "--parent", epic.as_str(), "--limit", "0"])
             .args(["--exclude-type=epic", "--json"]);
         let said = answer_of(&call)?;
