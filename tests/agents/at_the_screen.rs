@@ -1,6 +1,6 @@
 //! A person sits there: what they type, and every way out that they have.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, RUN_TASKS};
 use crate::model::{ponders, runs, says};
 use crate::scene::SESSION;
 use crate::screen::Screen;
@@ -42,16 +42,15 @@ const TWO_OPEN: &str = "Not over yet. Ready: bd-x7y8.2, bd-x7y8.3.";
 
 /// A run whose agent was held once, and is in the middle of saying something.
 fn held(desk: &Desk) -> Screen<'_> {
-    let first_prompt = desk.first_prompt();
     let screen = Screen::open(desk, &["--session-id", SESSION]);
-    begins(&screen, desk, &first_prompt);
+    begins(&screen, desk);
     screen
 }
 
-fn begins(screen: &Screen<'_>, desk: &Desk, first_prompt: &str) {
+fn begins(screen: &Screen<'_>, desk: &Desk) {
     desk.model
         .will([says("I have had a look around."), ponders("Let me think.")]);
-    screen.enters(first_prompt);
+    screen.enters(RUN_TASKS);
     screen.asks();
     screen.is_held_by(&format!("[beadlock 1/50: open_work] {ALL_OPEN}"));
     screen.shows("Let me think.");
@@ -59,26 +58,17 @@ fn begins(screen: &Screen<'_>, desk: &Desk, first_prompt: &str) {
 
 fn a_typed_command_arms_the_run_before_the_model_is_asked(desk: &Desk) {
     let screen = Screen::open(desk, &["--session-id", SESSION]);
-    if desk.arms_by_prompt() {
-        screen.enters("/run-tasks bd-nope");
-        screen.shows("epic `bd-nope` was not found");
-        screen.comes_to_rest();
-        assert_eq!(desk.scene.runs().len(), 0);
-    } else {
-        // It does nothing there, and says so instead of doing half of it.
-        screen.enters("/run-tasks bd-x7y8");
-        screen.shows("no run holds this session");
-        screen.comes_to_rest();
-        assert_eq!(desk.scene.runs().len(), 0);
-    }
-    begins(&screen, desk, &desk.first_prompt());
+    screen.enters("/run-tasks bd-nope");
+    screen.shows("epic `bd-nope` was not found");
+    screen.comes_to_rest();
+    assert_eq!(desk.scene.runs().len(), 0);
+
+    begins(&screen, desk);
     let fed = desk.model.asked()[0].fed();
-    if desk.arms_by_prompt() {
-        let prompt = desk.scene.run().prompt;
-        let is_there = fed.iter().any(|text| text.starts_with(&prompt));
-        assert!(is_there && prompt.starts_with("The tracker"), "{fed:?}");
-        screen.shows("Beadlock holds this session until bd-x7y8 is done");
-    }
+    let prompt = desk.scene.run().prompt;
+    let is_there = fed.iter().any(|text| text.starts_with(&prompt));
+    assert!(is_there && prompt.starts_with("The tracker"), "{fed:?}");
+    screen.shows("Beadlock holds this session until bd-x7y8 is done");
 }
 
 fn a_question_in_the_middle_is_answered_and_not_held(desk: &Desk) {

@@ -4,7 +4,7 @@ use std::fs;
 
 use beadlock::kernel::ledger::PromptKind;
 
-use crate::desk::Desk;
+use crate::desk::{Desk, RUN_TASKS};
 use crate::model::{ponders, runs, runs_aside, says};
 use crate::scene::SESSION;
 use crate::screen::Screen;
@@ -31,9 +31,8 @@ fn a_background_task_is_waited_for_and_its_wake_up_is_nobodys_question(desk: &De
         runs_aside(&builds),
         says("It is being built."),
     ]);
-    let first_prompt = desk.first_prompt();
     let screen = Screen::open(desk, &["--session-id", SESSION]);
-    screen.enters(&first_prompt);
+    screen.enters(RUN_TASKS);
     screen.asks();
     screen.asks();
     screen.is_held_by(&format!("[beadlock 1/50: in_progress] {ALL_BEGUN}"));

@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::model::{Asked, Model};
-use crate::scene::{EPIC, SESSION, Scene};
+use crate::scene::{EPIC, Scene};
 
 /// The machine may be busy with everything else that is tested.
 pub const PATIENCE: Duration = Duration::from_secs(180);
 pub const TICK: Duration = Duration::from_millis(50);
 /// What an assertion says that would hold if somebody asked at a stop.
 pub const LET_GO: &str = "the agent was let go";
-/// Before this version Claude Code expands a command before it asks the hook on prompts.
-const HOOK_COMES_FIRST: [u32; 3] = [2, 1, 299];
+/// What a person types to begin.
+pub const RUN_TASKS: &str = "/run-tasks bd-x7y8";
 const TASKS: usize = 3;
 
 /// One version of the agent.
@@ -26,17 +26,6 @@ const TASKS: usize = 3;
 pub struct Claude {
     pub program: PathBuf,
     pub version: String,
-}
-
-impl Claude {
-    /// Whether `/run-tasks EPIC` arms a run.
-    fn arms_by_prompt(&self) -> bool {
-        let numbers = self
-            .version
-            .split('.')
-            .map(|part| part.parse().unwrap_or(0));
-        numbers.collect::<Vec<u32>>() >= HOOK_COMES_FIRST.to_vec()
-    }
 }
 
 /// What stands in the Stop hook's line.
@@ -72,20 +61,6 @@ impl Desk {
             claude: claude.clone(),
             base,
         }
-    }
-
-    pub fn arms_by_prompt(&self) -> bool {
-        self.claude.arms_by_prompt()
-    }
-
-    /// The first prompt of a run in the session `SESSION`: it arms the run, where the agent's
-    /// version lets it, else that is done here.
-    pub fn first_prompt(&self) -> String {
-        if self.arms_by_prompt() {
-            return format!("/run-tasks {EPIC}");
-        }
-        self.scene.start(SESSION);
-        format!("Work through {EPIC}.")
     }
 
     /// The agent with all of its environment; it may run commands without asking.
@@ -236,26 +211,9 @@ fn ended(mut child: Child) -> ExitStatus {
 const BEADLOCK: &str = env!("CARGO_BIN_EXE_beadlock");
 const SETTINGS: &str = ".claude/settings.json";
 
-/// As `beadlock init` does it.
 fn wire(scene: &Scene) {
-    let events = [
-        ("Stop", "stop"),
-        ("SessionStart", "session-start"),
-        ("SessionEnd", "session-end"),
-        ("UserPromptSubmit", "user-prompt"),
-        ("StopFailure", "stop-failure"),
-    ];
-    let mut hooks = json!({});
-    for (event, name) in events {
-        hooks[event] = json!([{ "hooks": [{
-            "type": "command", "command": BEADLOCK,
-            "args": ["hook", name, "--agent", "claude"], "timeout": 60,
-        }] }]);
-    }
-    scene.write(SETTINGS, json!({ "hooks": hooks }).to_string());
-    let line = format!("'{BEADLOCK}' prompt --armed");
-    let command = format!("---\nallowed-tools:\n  - Bash({line})\n---\n!`{line}`\n");
-    scene.write(".claude/commands/run-tasks.md", command);
+    let done = scene.beadlock(&["init", "--yes"]).done();
+    assert_eq!(done.status, 0, "{done:?}");
 }
 
 /// Nobody is asked at a stop any more; every other hook stays as it is.

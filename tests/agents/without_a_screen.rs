@@ -1,6 +1,6 @@
 //! `claude -p`: nobody is there to ask, and the process ends with the agent's turn.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, RUN_TASKS};
 use crate::model::{runs, says};
 use crate::scene::SESSION;
 use crate::trials::{Needs, Test};
@@ -33,7 +33,7 @@ fn the_session_ends_when_the_tracker_says_so(desk: &Desk) {
         runs("git add two.txt && git commit -q -m Two two.txt .beads"),
         says("I do not know whether I am done."),
     ]);
-    let ended = desk.headless(&desk.first_prompt(), &["--session-id", SESSION]);
+    let ended = desk.headless(RUN_TASKS, &["--session-id", SESSION]);
     desk.was_held_by(&[
         "[beadlock 1/50: open_work] Not over yet. Ready: bd-x7y8.1, bd-x7y8.2, bd-x7y8.3.",
         "[beadlock 2/50: false_promise] You said it is complete, but these are ready: \
@@ -66,7 +66,7 @@ fn a_checkpoint_ends_the_session_and_its_resumption_goes_on_with_the_run(desk: &
         runs("beadlock task close bd-x7y8.1 && git add one.txt && git commit -q -m One one.txt .beads"),
         says(checkpoint),
     ]);
-    let first = desk.headless(&desk.first_prompt(), &["--session-id", SESSION]);
+    let first = desk.headless(RUN_TASKS, &["--session-id", SESSION]);
     let unsaved = "[beadlock 1/50: unsaved_work] Not committed: .beads/issues.jsonl, one.txt. \
                    Commit just what is yours, by path.";
     desk.was_held_by(&[unsaved]);
