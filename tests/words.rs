@@ -232,6 +232,22 @@ fn all_that_one_message_says_is_kept() {
 }
 
 #[test]
+fn of_two_claims_the_first_is_kept() {
+    let text = format!("<promise>ALL TASKS COMPLETE</promise>\nand {CLAIM}");
+    assert_eq!(words(&text).claim.as_deref(), Some("ALL TASKS COMPLETE"));
+}
+
+/// Too few words beside the tag to tell it by them alone.
+#[test]
+fn a_short_prompt_is_known_by_its_lines() {
+    let prompt = format!("Stuck? Say:\n{BLOCKED}\nand why.");
+    let heard = |text: &str| read(text, &[], &prompt).escalation.is_some();
+    assert!(!heard(&format!("Stuck? Say:\n{BLOCKED}")));
+    assert!(!heard(&format!("{BLOCKED}\nand why.")));
+    assert!(heard(&format!("Say:\n{BLOCKED}\nNo key.")));
+}
+
+#[test]
 fn five_lines_after_an_escalation_are_its_reason() {
     let long = "é".repeat(300);
     let text = format!("Before.\n{BLOCKED}\n\n a\x1b[31m\tb\x07 \r\n\x01\n{long}\n> c\nd\ne\nf\n");
