@@ -159,6 +159,7 @@ fn tracker_exit(error: &tracker::Error) -> Exit {
         Error::Unsupported { .. }
         | Error::Unreadable { .. }
         | Error::NoProgram { .. }
+        | Error::NoDatabase { .. }
         | Error::Program { .. } => Exit::Unknown,
         Error::Id { .. } | Error::NoPrefix { .. } => Exit::Usage,
     }
@@ -194,7 +195,9 @@ fn tracker_hint(error: &tracker::Error) -> Option<String> {
         Error::Unreadable { line: Some(_), .. } => "repair that line in an editor".to_owned(),
         Error::Unreadable { what, .. } if what == NO_FILE => BEGINS_ONE.to_owned(),
         Error::Changed { .. } | Error::Busy { .. } => "try again".to_owned(),
-        Error::NoProgram { .. } | Error::Program { .. } => return remedy(error).map(str::to_owned),
+        Error::NoProgram { .. } | Error::NoDatabase { .. } | Error::Program { .. } => {
+            return remedy(error).map(str::to_owned);
+        }
         Error::NotHeld { .. }
         | Error::Status { .. }
         | Error::Knot { .. }

@@ -126,6 +126,7 @@ fn told(sensor: Sensor, error: &tracker::Error) -> Fault {
 pub fn remedy(error: &tracker::Error) -> Option<&'static str> {
     match error {
         tracker::Error::NoProgram { .. } => Some("install it, or put it on the agent's PATH"),
+        tracker::Error::NoDatabase { .. } => Some("put it back, or run `bd bootstrap`"),
         tracker::Error::Program { .. } => Some("run it by hand to see more"),
         _ => None,
     }

@@ -286,7 +286,7 @@ fn another_build_of_bd_is_asked_anew() {
 }
 
 /// A name, what bd does, and what of it the person reads.
-const BAD_ANSWERS: [(&str, &str, &str); 16] = [
+const BAD_ANSWERS: [(&str, &str, &str); 18] = [
     (
         "text first",
         "echo 'Hint: upgrade'; cat \"$BIN/list\"",
@@ -347,7 +347,17 @@ const BAD_ANSWERS: [(&str, &str, &str); 16] = [
     (
         "a newer schema",
         "echo '{\"error\":\"schema version mismatch: v66\",\"schema_skew\":{}}' >&2; exit 1",
-        "schema version mismatch",
+        "schema version mismatch: v66 (this bd is too old for its database: upgrade it)",
+    ),
+    (
+        "warnings before the error",
+        "echo 'Warning: .beads has permissions 0755' >&2; echo 'Error: broken' >&2; exit 1",
+        "exited with 1: Error: broken",
+    ),
+    (
+        "an error beside nothing",
+        "echo 'Error: broken' >&2",
+        "printed nothing: Error: broken",
     ),
     (
         "a lost server",

@@ -288,10 +288,11 @@ fn a_workspace_without_its_database_is_unknown(build: &Build) {
     let database = desk.scene.path(".beads/embeddeddolt");
     fs::rename(&database, desk.bin.join("embeddeddolt")).unwrap();
     let fed = desk.stop().blocks("unknown");
-    assert!(fed.contains("bd list"), "{fed}");
+    assert!(fed.contains("bd's database"), "{fed}");
     desk.stop().blocks("unknown");
-    desk.stop().allows("unknown");
-    let _ = fs::remove_dir_all(&database);
+    let told = desk.stop().allows("unknown");
+    assert!(told.contains("is not there; put it back, or run"), "{told}");
+    assert!(!database.exists(), "an empty one was made in its place");
     fs::rename(desk.bin.join("embeddeddolt"), &database).unwrap();
     desk.stop().allows("complete");
 

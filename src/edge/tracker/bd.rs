@@ -137,24 +137,24 @@ impl Bd {
     }
 
     fn read(&self, patience: Patience) -> Result<Vec<Task>, Error> {
+        if let Some(path) = token::missing_database(&self.workspace, &self.around) {
+            return Err(Error::NoDatabase { path });
+        }
         let mut call = self.reading(patience)?.args(LIST).args(HIDDEN);
-        let mut said = answer_of(&call);
+        let mut said = said_by(&call);
         if let Err(Error::Program { what, .. }) = &said
             && what.contains(UNKNOWN_SWITCH)
         {
             call = self.reading(patience)?.args(LIST);
-            said = answer_of(&call);
+            said = said_by(&call);
         }
         let mut said = said?;
-        if answer::is_words(&said) {
+        if answer::is_words(&said.answer) {
             // 0.59 prints a tree in spite of `--json`; before it nobody knows the switch.
-            let flat = answer_of(&call.clone().arg("--flat"));
+            let flat = said_by(&call.clone().arg("--flat"));
             said = flat.unwrap_or(said);
         }
-        answer::tasks(&said).map_err(|what| Error::Program {
-            command: named(&call),
-            what,
-        })
+        said.tasks(&call)
     }
 }
 
@@ -205,11 +205,7 @@ impl Tracker for Bd {
             .when_late(WhenLate::Leave)
             .args(["ready", "--parent", epic.as_str(), "--limit", "0"])
             .args(["--exclude-type=epic", "--json"]);
-        let said = answer_of(&call)?;
-        let ready = answer::tasks(&said).map_err(|what| Error::Program {
-            command: named(&call),
-            what,
-        })?;
+        let ready = said_by(&call)?.tasks(&call)?;
         Ok(Some(ready.into_iter().map(|task| task.id).collect()))
     }
 
@@ -278,8 +274,35 @@ fn with(call: Call, variables: &[(&str, &str)]) -> Call {
     variables.iter().fold(call, set)
 }
 
-/// Runs a call and gives back what it printed, if it says that all went well.
+/// What a call that went well printed.
+struct Said {
+    answer: String,
+    /// Beside the answer, on the stream for errors.
+    talk: String,
+}
+
+impl Said {
+    fn tasks(&self, call: &Call) -> Result<Vec<Task>, Error> {
+        answer::tasks(&self.answer).map_err(|what| {
+            let talk = answer::complaint(&self.talk);
+            let is_all = self.answer.trim().is_empty() && !talk.is_empty();
+            let what = if is_all {
+                format!("{what}: {talk}")
+            } else {
+                what
+            };
+            let command = named(call);
+            Error::Program { command, what }
+        })
+    }
+}
+
+/// Runs a call and gives back its answer, if it says that all went well.
 fn answer_of(call: &Call) -> Result<String, Error> {
+    said_by(call).map(|said| said.answer)
+}
+
+fn said_by(call: &Call) -> Result<Said, Error> {
     let refused = |what: String| Error::Program {
         command: named(call),
         what,
@@ -291,7 +314,7 @@ fn answer_of(call: &Call) -> Result<String, Error> {
             stderr_tail,
             ..
         } => {
-            let tail = brief(&stderr_tail);
+            let tail = answer::complaint(&stderr_tail);
             let said = if tail.is_empty() {
                 tail
             } else {
@@ -311,7 +334,10 @@ fn answer_of(call: &Call) -> Result<String, Error> {
     match output.code {
         Some(0) => match answer::error_in(&said) {
             Some(what) => Err(refused(format!("answered with an error: {what}"))),
-            None => Ok(said),
+            None => Ok(Said {
+                answer: said,
+                talk: String::from_utf8_lossy(&output.stderr).into_owned(),
+            }),
         },
         Some(code) => Err(refused(format!(
             "exited with {code}{}",
@@ -334,7 +360,7 @@ fn named(call: &Call) -> String {
 fn reason(output: &Output, said: &str) -> String {
     let told = answer::error_in(said);
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let text = told.unwrap_or_else(|| brief(&stderr));
+    let text = told.unwrap_or_else(|| answer::complaint(&stderr));
     if text.is_empty() {
         " and said nothing".to_owned()
     } else {

@@ -54,6 +54,8 @@ pub enum Error {
     },
     #[error("`{program}` was not found")]
     NoProgram { program: &'static str },
+    #[error("bd's database `{}` is not there", path.display())]
+    NoDatabase { path: PathBuf },
     #[error("`{command}` {what}")]
     Program { command: String, what: String },
     #[error("`{}`{}: {what}", path.display(), at(*line))]

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
@@ -52,12 +53,38 @@ pub fn error_in(said: &str) -> Option<String> {
     while rest.starts_with('{') {
         let (object, after) = first::<Object<'_>>(rest).ok()?;
         if let Some(error) = object.error {
-            let hint = object.hint.map(|hint| format!(" ({hint})"));
+            // bd's own advice is to read on by rules that it does not know.
+            let advice = match object.schema_skew {
+                Some(_) => Some("this bd is too old for its database: upgrade it".to_owned()),
+                None => object.hint,
+            };
+            let hint = advice.map(|hint| format!(" ({hint})"));
             return Some(brief(&format!("{error}{}", hint.unwrap_or_default())));
         }
         rest = after.trim_start();
     }
     None
+}
+
+/// What is wrong, out of all that bd says beside its answer: an error in JSON, else from the first
+/// line on that is one. Warnings come first, and would use up the room.
+pub fn complaint(talk: &str) -> String {
+    let lines = || {
+        talk.split_inclusive('\n').scan(0, |start, line| {
+            let at = *start;
+            *start += line.len();
+            Some((at, line))
+        })
+    };
+    let begins = |word: &str| {
+        let mut found = lines().filter(|(_, line)| {
+            let start = line.trim_start().get(..word.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(word))
+        });
+        found.next().map(|(at, _)| &talk[at..])
+    };
+    let in_json = begins("{").and_then(error_in);
+    in_json.unwrap_or_else(|| brief(begins("error").unwrap_or(talk)))
 }
 
 /// Whether the task of this name, as it stands in the answer to a change, has the note.
@@ -81,6 +108,7 @@ struct Noted<'a> {
 struct Object<'a> {
     error: Option<String>,
     hint: Option<String>,
+    schema_skew: Option<IgnoredAny>,
     #[serde(borrow)]
     data: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -250,6 +278,22 @@ mod tests {
         for none in ["", "null", "{}", "Updated issue: t-a one"] {
             assert!(!has(none, "t-a", "one"), "{none}");
         }
+    }
+
+    #[test]
+    fn a_complaint_is_told_without_the_warnings_before_it() {
+        let warning = "Warning: /a/.beads has permissions 0755 (recommended: 0700).\n";
+        let skew = "{\n  \"error\": \"schema version mismatch: v66\",\n  \"hint\": \"ignore it\",\n  \
+                    \"schema_skew\": {\"delta\": 13}\n}\n";
+        let told = "schema version mismatch: v66 (this bd is too old for its database: upgrade it)";
+        assert_eq!(complaint(&format!("{warning}{skew}")), told);
+        let error = "Error: no beads database found\nHint: run 'bd where'\n";
+        let told = "Error: no beads database found Hint: run 'bd where'";
+        assert_eq!(complaint(&format!("{warning}{warning}{error}")), told);
+        assert_eq!(complaint("words\nof no kind"), "words of no kind");
+        assert_eq!(complaint("{ half"), "{ half");
+        assert_eq!(complaint("é\nerror: x"), "error: x");
+        assert_eq!(complaint(""), "");
     }
 
     #[test]

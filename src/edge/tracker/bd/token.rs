@@ -17,6 +17,9 @@ use crate::edge::tracker::{Token, Workspace};
 /// Dolt names its journal so; beside it stands the manifest with the root's hash.
 const JOURNAL: &str = "vvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv";
 
+/// The folder of bd's embedded databases.
+const ALL: &str = "embeddeddolt";
+
 /// What settings begin with that send bd to another database than the one beside them.
 const ELSEWHERE: [&str; 7] = [
     "dolt",
@@ -84,31 +87,17 @@ struct Metadata {
 
 /// What `program` would say has not changed for as long as this is the same.
 pub fn of(workspace: &Workspace, program: &str, around: &Around) -> Option<Token> {
-    if workspace.named.is_some() || around.is_odd {
-        return None;
-    }
-    let folder = workspace.folder();
-    for elsewhere in ["redirect", ".env"] {
-        if fs::symlink_metadata(folder.join(elsewhere)).is_ok() {
-            return None;
-        }
-    }
-    let metadata = read_small(&folder.join("metadata.json")).ok()?;
-    let Metadata {
-        backend,
-        dolt_mode,
-        dolt_database,
-    } = serde_json::from_str(&metadata).ok()?;
-    if dolt_mode.as_deref() != Some("embedded") || backend.is_some_and(|it| it != "dolt") {
-        return None;
-    }
-    let noms = database(&folder, &dolt_database?)?;
+    let Embedded {
+        name,
+        metadata,
+        settings,
+    } = embedded(workspace, around)?;
+    let noms = database(&workspace.folder(), &name)?;
     let manifest = read_small(&noms.join("manifest")).ok()?;
     let journal = fs::symlink_metadata(noms.join(JOURNAL)).ok()?;
     if !journal.is_file() || manifest.is_empty() {
         return None;
     }
-    let settings = settings(&folder, around)?;
     let mut hasher = blake3::Hasher::new();
     let parts = [program, &metadata, &manifest].into_iter();
     for part in parts.chain(settings.iter().map(String::as_str)) {
@@ -153,13 +142,57 @@ fn is_about_this_place(settings: &str) -> bool {
     })
 }
 
-/// The database's files, if it is the only one here.
-fn database(folder: &Path, name: &str) -> Option<PathBuf> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if name.is_empty() || !name.chars().all(is_plain) {
+/// The database that bd would read here, if it is gone: bd would make an empty one in its place.
+pub fn missing_database(workspace: &Workspace, around: &Around) -> Option<PathBuf> {
+    let name = embedded(workspace, around)?.name;
+    let database = workspace.folder().join(ALL).join(name);
+    match fs::symlink_metadata(&database) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(database),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// A database beside the settings, with nothing in sight that leads to another.
+struct Embedded {
+    name: String,
+    metadata: String,
+    settings: Vec<String>,
+}
+
+fn embedded(workspace: &Workspace, around: &Around) -> Option<Embedded> {
+    if workspace.named.is_some() || around.is_odd {
         return None;
     }
-    let all = folder.join("embeddeddolt");
+    let folder = workspace.folder();
+    for elsewhere in ["redirect", ".env"] {
+        if fs::symlink_metadata(folder.join(elsewhere)).is_ok() {
+            return None;
+        }
+    }
+    let metadata = read_small(&folder.join("metadata.json")).ok()?;
+    let Metadata {
+        backend,
+        dolt_mode,
+        dolt_database,
+    } = serde_json::from_str(&metadata).ok()?;
+    if dolt_mode.as_deref() != Some("embedded") || backend.is_some_and(|it| it != "dolt") {
+        return None;
+    }
+    Some(Embedded {
+        name: dolt_database.filter(|name| is_plain(name))?,
+        settings: settings(&folder, around)?,
+        metadata,
+    })
+}
+
+fn is_plain(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    !name.is_empty() && name.chars().all(is_plain)
+}
+
+/// The database's files, if it is the only one here.
+fn database(folder: &Path, name: &str) -> Option<PathBuf> {
+    let all = folder.join(ALL);
     let own = all.join(name);
     for entry in fs::read_dir(&all).ok()? {
         let entry = entry.ok()?;
