@@ -578,6 +578,7 @@ fn bd_is_called_with_everything_switched_off_that_is_not_ours() {
         "BD_OTEL_STDOUT=",
         "BEADS_MAX_ROWS=",
         "BD_DIRECTORY_LABELS={}",
+        "BD_IGNORE_SCHEMA_SKEW=",
         "BD_BACKUP_ENABLED=false",
         "BD_JSON_ENVELOPE=0",
         "BD_NON_INTERACTIVE=1",

@@ -44,8 +44,9 @@ const QUIET: [(&str, &str); 9] = [
 
 /// What would else change the answer or do more than was asked: an envelope, a limit, a backup that
 /// runs even after a read. Of `directory.labels` bd looks for the folders' names anywhere in our
-/// path, and leaves out tasks without the label, of what is listed and of what is ready.
-const PLAIN: [(&str, &str); 8] = [
+/// path, and leaves out tasks without the label, of what is listed and of what is ready. A database
+/// newer than the program is unknown, whoever chose to read it all the same.
+const PLAIN: [(&str, &str); 9] = [
     ("BD_JSON_ENVELOPE", "0"),
     ("BD_BACKUP_ENABLED", "false"),
     ("BD_NON_INTERACTIVE", "1"),
@@ -54,6 +55,7 @@ const PLAIN: [(&str, &str); 8] = [
     ("BEADS_NO_DAEMON", "1"),
     ("BEADS_MAX_ROWS", ""),
     ("BD_DIRECTORY_LABELS", "{}"),
+    ("BD_IGNORE_SCHEMA_SKEW", ""),
 ];
 
 /// A thousand tasks are one megabyte.
