@@ -52,7 +52,11 @@ pub struct Armed {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("`{epic}` cannot be an epic's id: letters, digits, dots, dashes and underscores only")]
+    #[error(
+        "`{epic}` cannot be an epic's id: at most {} letters, digits, dots, colons, dashes and \
+         underscores, a letter or digit first",
+        TaskId::PLAIN_BYTES_MAX
+    )]
     BadId { epic: String },
     #[error("epic `{epic}` was not found in the tracker of `{whereabouts}`")]
     NotFound {
@@ -85,7 +89,11 @@ pub enum Error {
     #[error("this session's run of `{epic}` is over, or another session has it")]
     NotThisSession { epic: String },
     #[error("could not read the tracker: {what}")]
-    Tracker { what: String },
+    Tracker {
+        what: String,
+        /// The folder that `BEADS_DIR` names, if there is none.
+        nowhere: Option<PathBuf>,
+    },
     #[error(transparent)]
     Config(#[from] config::Error),
     #[error(transparent)]
@@ -103,6 +111,7 @@ impl From<ground::Error> for Error {
             ground::Error::Config(error) => Error::Config(error),
             ground::Error::Tracker(error) => Error::Tracker {
                 what: error.to_string(),
+                nowhere: None,
             },
         }
     }
@@ -433,7 +442,10 @@ fn read_both(tasks: &Tasks, git: &Git, now: Moment) -> (Listed, Result<GitState,
 }
 
 fn epic_of(id: &TaskId, list: Listed, ground: &Ground, now: Moment) -> Result<Epic, Error> {
-    let list = list.map_err(|fault| Error::Tracker { what: fault.what })?;
+    let list = list.map_err(|fault| Error::Tracker {
+        what: fault.what,
+        nowhere: ground.site().beads.filter(|folder| !folder.is_dir()),
+    })?;
     Epic::of(&list.tasks, id.as_str(), now).ok_or_else(|| Error::NotFound {
         epic: id.to_string(),
         whereabouts: ground.workspace.display().to_string(),

@@ -124,7 +124,14 @@ impl From<arm::Error> for Refusal {
                 Some("a person can, from a terminal of their own".to_owned())
             }
             Error::NotThisSession { .. } => None,
-            Error::Tracker { what } if what.ends_with(NO_FILE) => Some(BEGINS_ONE.to_owned()),
+            Error::Tracker {
+                nowhere: Some(folder),
+                ..
+            } => Some(format!(
+                "`BEADS_DIR` names `{}`, which is not there: correct or unset it",
+                folder.display()
+            )),
+            Error::Tracker { what, .. } if what.ends_with(NO_FILE) => Some(BEGINS_ONE.to_owned()),
             Error::Tracker { .. } => Some("mend the tracker and try again".to_owned()),
             Error::Config(_) => Some("correct it there and try again".to_owned()),
             Error::Store(_) | Error::Mark { .. } => {

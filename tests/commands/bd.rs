@@ -648,5 +648,6 @@ fn beads_dir_names_a_tracker_that_lies_elsewhere() {
     assert_eq!(PathBuf::from(named.trim()), folder);
     let gone = elsewhere.beadlock(&["start", EPIC, "--session", "s-2"]);
     let gone = gone.env("BEADS_DIR", elsewhere.path("nowhere/.beads"));
-    gone.done().fails(4, "could not read the tracker");
+    gone.done()
+        .fails(4, "which is not there: correct or unset it");
 }

@@ -82,6 +82,7 @@ fn start_refuses_with_the_code_of_its_reason() {
     };
     start("bd-nope").fails(1, "epic `bd-nope` was not found");
     start("no such").fails(64, "cannot be an epic's id");
+    start(&"x".repeat(49)).fails(64, "cannot be an epic's id: at most 48 letters");
     scene
         .beadlock(&["start", EPIC])
         .done()

@@ -175,6 +175,11 @@ fn has_tracker(root: &Path) -> bool {
 }
 
 fn owner(folder: &Path) -> Owner {
+    // A server's folder may lie here too; where it is asked for the tasks stands in the settings.
+    let metadata = folder.join("metadata.json");
+    if let Some(told_by) = server_named_in(&metadata) {
+        return Owner::Bd { told_by };
+    }
     for name in ["embeddeddolt", "dolt"] {
         let database = folder.join(name);
         if database.is_dir() {
@@ -187,7 +192,6 @@ fn owner(folder: &Path) -> Owner {
         let told_by = format!("`{}` points elsewhere", redirect.display());
         return Owner::Bd { told_by };
     }
-    let metadata = folder.join("metadata.json");
     if fs::symlink_metadata(&metadata).is_ok() {
         return owner_by_metadata(&metadata);
     }
@@ -197,6 +201,19 @@ fn owner(folder: &Path) -> Owner {
         return Owner::BdOrBr { told_by };
     }
     Owner::Jsonl
+}
+
+fn server_named_in(metadata: &Path) -> Option<String> {
+    let map: Map<String, Value> = serde_json::from_str(&read_small(metadata).ok()?).ok()?;
+    let is_server = map.get("dolt_mode").and_then(Value::as_str) == Some("server");
+    let word = |key: &str| map.get(key).map(|value| value.to_string().replace('"', ""));
+    let place = match (word("dolt_server_host"), word("dolt_server_port")) {
+        (Some(host), Some(port)) => format!(" at {host}:{port}"),
+        (Some(host), None) => format!(" at {host}"),
+        (None, Some(port)) => format!(" at port {port}"),
+        (None, None) => String::new(),
+    };
+    is_server.then(|| format!("`{}` names a server{place}", metadata.display()))
 }
 
 fn owner_by_metadata(path: &Path) -> Owner {
@@ -298,6 +315,17 @@ mod tests {
         let folder = scene(&[(".beads/metadata.json", "{")]);
         let path = folder.path().join(".beads/metadata.json");
         let told_by = format!("`{}` is not a JSON object", path.display());
+        let workspace = find(folder.path(), None, folder.path());
+        assert_eq!(workspace.owner, Owner::Bd { told_by });
+    }
+
+    #[test]
+    fn a_server_is_named_and_not_the_folder_that_it_keeps_here() {
+        let server = r#"{"database":"dolt","dolt_mode":"server","dolt_server_host":"127.0.0.1",
+            "dolt_server_port":3307}"#;
+        let folder = scene(&[(".beads/metadata.json", server), (".beads/dolt/", "")]);
+        let path = folder.path().join(".beads/metadata.json");
+        let told_by = format!("`{}` names a server at 127.0.0.1:3307", path.display());
         let workspace = find(folder.path(), None, folder.path());
         assert_eq!(workspace.owner, Owner::Bd { told_by });
     }
