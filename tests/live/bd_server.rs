@@ -14,10 +14,16 @@ use serde_json::Value;
 use crate::desk::{Build, Desk, INIT, Test, neighbour};
 use crate::scene::{EPIC, SESSION, Scene};
 
-pub const TESTS: &[Test] = &[(
-    "two_clones_share_the_tasks_of_a_server_and_miss_it_when_it_is_gone",
-    two_clones_share_the_tasks_of_a_server_and_miss_it_when_it_is_gone,
-)];
+pub const TESTS: &[Test] = &[
+    (
+        "two_clones_share_the_tasks_of_a_server_and_miss_it_when_it_is_gone",
+        two_clones_share_the_tasks_of_a_server_and_miss_it_when_it_is_gone,
+    ),
+    (
+        "nobody_is_held_for_a_database_that_bd_does_not_read",
+        nobody_is_held_for_a_database_that_bd_does_not_read,
+    ),
+];
 
 /// A server of this test's own, ended with it.
 struct Server {
@@ -132,6 +138,33 @@ fn two_clones_share_the_tasks_of_a_server_and_miss_it_when_it_is_gone(build: &Bu
     let reason = held["reason"].as_str().unwrap();
     assert!(reason.contains(": unknown]"), "{held}");
     assert_eq!(one.scene.run_of(SESSION).state.name(), "active");
+}
+
+/// Its settings say that the database beside them is meant, and a file with variables leads bd to
+/// the server in spite of them.
+fn nobody_is_held_for_a_database_that_bd_does_not_read(build: &Build) {
+    let _alone = ALONE.lock();
+    let (server, one, _) = served(build);
+    let led = Desk::with_tasks(build, 2);
+    let metadata = one.scene.path(".beads/metadata.json");
+    let metadata: Value = serde_json::from_slice(&fs::read(metadata).unwrap()).unwrap();
+    let mut embedded = metadata.clone();
+    embedded["dolt_mode"] = Value::from("embedded");
+    led.scene
+        .write(".beads/metadata.json", embedded.to_string());
+    let variables = format!(
+        "BEADS_DOLT_SERVER_MODE=1\nBEADS_DOLT_SERVER_HOST=127.0.0.1\nBEADS_DOLT_SERVER_PORT={}\n\
+         BEADS_DOLT_SERVER_DATABASE={}\n",
+        server.port,
+        metadata["dolt_database"].as_str().unwrap()
+    );
+    led.scene.write(".beads/.env", variables);
+    led.scene.commit_all("led elsewhere");
+    led.start();
+    led.stop().blocks("open_work");
+    one.bd(&["close", "bd-x7y8.1", "--reason", "done"]);
+    one.bd(&["close", "bd-x7y8.2", "--reason", "done"]);
+    led.stop().allows("complete");
 }
 
 /// What bd keeps out of git, but for databases and locks.
