@@ -90,12 +90,12 @@ const WALLS: &[(&str, &[&str], &str)] = &[
         "config only turns files into a policy",
     ),
     (
-        "src/survey.rs",
+        "src/survey",
         &["std::process", "stdout", "crate::cli", "crate::arm"],
         "a seam reads or words; children are edge::process's, stdout is cli's",
     ),
     (
-        "src/render.rs",
+        "src/render",
         &[
             "std::process",
             "stdout",
@@ -106,12 +106,12 @@ const WALLS: &[(&str, &[&str], &str)] = &[
         "a seam reads or words; children are edge::process's, stdout is cli's",
     ),
     (
-        "src/ground.rs",
+        "src/ground",
         &["std::process", "stdout", "crate::cli", "crate::arm"],
         "a run's ground is found and opened here; what becomes of the run is others' business",
     ),
     (
-        "src/arm.rs",
+        "src/arm",
         &["stdout", "crate::cli"],
         "arming is shared by commands and later by the driver; it prints nothing",
     ),

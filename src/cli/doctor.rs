@@ -226,6 +226,12 @@ fn config(place: &Place) -> Finding {
     }
 }
 
+/// A path in a line that is made to be pasted into a shell.
+fn quoted(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    shlex::try_quote(&path).map_or_else(|_| path.to_string(), std::borrow::Cow::into_owned)
+}
+
 fn summary(findings: &[Finding], is_fixing: bool) -> String {
     let count = |health| findings.iter().filter(|it| it.health == health).count();
     let fixable = findings.iter().filter(|it| it.fix.is_some()).count();

@@ -21,8 +21,8 @@ const WAYS_MAX: usize = 6;
 
 /// Say why a stop was decided as it was, and what would have turned it around
 ///
-/// Decides the recorded stop again with one thing changed at a time, so what is listed has been
-/// tried and not guessed. What the stop did not read is taken for what stands in nobody's way.
+/// Decides the recorded stop again with one thing changed, or step by step until the work is
+/// complete. What the stop did not read is taken for harmless: nobody knows what it would have said.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  beadlock why\n  beadlock why 3\n  beadlock why 3 --json > stop.json    # to be decided again: beadlock replay stop.json"

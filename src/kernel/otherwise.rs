@@ -4,7 +4,7 @@ use super::brake::decide;
 use super::ledger::{Fingerprint, Run};
 use super::moment::Moment;
 use super::policy::{CYCLES_MAX, OnUserPrompt, Policy, WhenUnknown};
-use super::signal::{Escalation, Words};
+use super::signal::{ESCALATIONS, Escalation, Words};
 use super::snapshot::{Footing, Git, Reading, Snapshot, WorkTree};
 use super::task::{EpicTask, Stage, Status, TaskId};
 use super::verdict::{Answer, Row, Verdict};
@@ -61,8 +61,6 @@ pub struct Alternative {
     pub differences: Vec<Difference>,
     pub verdict: Verdict,
 }
-
-const ESCALATION: &str = "BLOCKED - NEEDS USER";
 
 /// The ways in which a stop that was let go had been held, or one that was held let go. What the
 /// stop did not read is taken for what stands in nobody's way.
@@ -205,7 +203,7 @@ fn candidates(snapshot: &Snapshot, row: Row) -> Vec<Difference> {
         (!missing.is_empty()).then_some(Difference::TasksFound(missing)),
         stuck.map(|task| Difference::TaskReady(task.id.clone())),
         open.is_empty().then_some(Difference::TaskAdded),
-        (!has_tag).then_some(Difference::Said(ESCALATION)),
+        (!has_tag).then_some(Difference::Said(ESCALATIONS[0])),
         has_tag.then_some(Difference::Unsaid),
         Some(Difference::Moved),
         Some(Difference::BackgroundOver),

@@ -62,7 +62,7 @@ const OPENING: &str = "<promise>";
 const CLOSING: &str = "</promise>";
 
 /// Tags that let an agent go. Being listed as completion promises makes them no claims.
-const ESCALATIONS: [&str; 3] = ["BLOCKED - NEEDS USER", "BLOCKED", "ESCALATE"];
+pub const ESCALATIONS: [&str; 3] = ["BLOCKED - NEEDS USER", "BLOCKED", "ESCALATE"];
 const CHECKPOINT: &str = "CONTEXT LIMIT - CHECKPOINT";
 
 #[derive(Clone, Copy)]

@@ -148,10 +148,7 @@ fn a_mistake_in_the_settings_is_found() {
     clinic
         .scene
         .write("project.yaml", "workflow: {stop_hook: {max_cycels: 3}}\n");
-    let wrong = [
-        ("config", "problem", "max_cycels"),
-        ("tracker", "unknown", "the configuration"),
-    ];
+    let wrong = [("config", "problem", "max_cycels")];
     clinic.finds(1, &wrong);
     clinic
         .scene
@@ -266,10 +263,9 @@ fn a_store_that_cannot_be_used_is_found() {
         .find(|it| it["subject"] == "store")
         .cloned()
         .unwrap();
-    assert_eq!(
-        (&store["health"], &store["remedy"]),
-        (&json!("problem"), &json!("beadlock abort"))
-    );
+    assert_eq!(store["health"], "problem");
+    let remedy = store["remedy"].as_str().unwrap();
+    assert!(remedy.starts_with("beadlock abort; mv "), "{remedy}");
 }
 
 #[test]
@@ -301,7 +297,7 @@ fn hooks_that_are_not_there_are_found() {
             .unwrap()
             .remove("SessionEnd");
     });
-    let remedies = clinic.finds(1, &[("hook", "problem", "at every event")]);
+    let remedies = clinic.finds(1, &[("hook", "problem", "misses a call")]);
     assert_eq!(remedies, ["beadlock init"]);
     clinic.init(&["--yes"]);
     fs::remove_file(clinic.scene.path(".claude/commands/run-tasks.md")).unwrap();
@@ -321,7 +317,7 @@ fn a_binary_that_was_moved_is_found_and_blocks_nobody() {
         .scene
         .write(SETTINGS, settings.replace(ours, "/moved/away/beadlock"));
     let wrong = [
-        ("hook", "problem", "at every event, or in another way"),
+        ("hook", "problem", "misses a call"),
         (
             "hook",
             "problem",
@@ -335,7 +331,7 @@ fn a_binary_that_was_moved_is_found_and_blocks_nobody() {
     let settings = settings.replace(ours, other.to_str().unwrap());
     clinic.scene.write(SETTINGS, settings);
     let wrong = [
-        ("hook", "problem", "in another way"),
+        ("hook", "problem", "misses a call"),
         ("hook", "problem", "ended with 2, and held nobody"),
     ];
     clinic.finds(1, &wrong);

@@ -102,7 +102,7 @@ fn a_hook_is_wired_once_whatever_scope() {
     let done = init(&scene, &["--remove"]);
     assert!(
         done.stderr
-            .contains("`beadlock init --user --remove` takes that out"),
+            .contains("`beadlock init --user --remove` takes it out there"),
         "{done:?}"
     );
 
@@ -278,4 +278,19 @@ fn a_program_that_nobody_would_find_by_name_is_told() {
     );
     let command = &hooks(&scene.path(SETTINGS), "Stop")[0]["command"];
     assert_eq!(*command, json!(env!("CARGO_BIN_EXE_beadlock")));
+}
+
+/// A line of somebody's own is theirs to change: `init` would not take it out.
+#[test]
+fn a_call_in_somebodys_own_command_is_named_by_its_line() {
+    let scene = Scene::repository();
+    let own = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"log; beadlock hook stop"}]}]}}"#;
+    scene.write(".claude/settings.local.json", own);
+    let done = init(&scene, &["--yes"]);
+    assert_eq!(done.status, 1, "{done:?}");
+    assert!(
+        done.stderr.contains("take it out of line 1 of "),
+        "{done:?}"
+    );
+    assert!(!done.stderr.contains("--remove"), "{done:?}");
 }

@@ -1,6 +1,6 @@
 //! What runs that are dead have left behind.
 
-use super::{Finding, Place};
+use super::{Finding, Place, quoted};
 use crate::cli::ambient::now;
 use crate::cli::status::age;
 use crate::edge::store::{Error, Kept, Store, StoreDir};
@@ -70,7 +70,10 @@ fn unmarked(dir: &StoreDir, kept: &Kept) -> Result<Option<Finding>, Error> {
     let told = format!("{} on {} lost its mark, and holds nobody", run.id, run.epic);
     let (dir, session) = (dir.clone(), run.session.clone());
     let mark = move || match dir.mark(&session) {
-        Ok(()) => Ok("it is marked again".to_owned()),
+        Ok(()) => {
+            dir.post(&session);
+            Ok("it is marked again".to_owned())
+        }
         Err(error) => Err(error.to_string()),
     };
     let finding = Finding::problem("runs", told).remedy("beadlock doctor --fix");
@@ -111,6 +114,6 @@ fn set_aside(dir: &StoreDir) -> Option<Finding> {
     let kept = dir.set_aside();
     let first = kept.first()?;
     let told = format!("{} damaged database(s) were put aside", kept.len());
-    let pattern = first.with_file_name("state.db.corrupt*");
-    Some(Finding::note("runs", told).remedy(format!("rm {}", pattern.display())))
+    let pattern = first.with_file_name("state.db.corrupt");
+    Some(Finding::note("runs", told).remedy(format!("rm {}*", quoted(&pattern))))
 }

@@ -1,6 +1,6 @@
 //! The store: whether it is sound, can be written, and keeps two processes apart.
 
-use super::{Finding, Place};
+use super::{Finding, Place, quoted};
 use crate::edge::store::{Error, Store, StoreDir};
 
 pub fn findings(place: &Place) -> Vec<Finding> {
@@ -42,7 +42,7 @@ fn none_yet(dir: &StoreDir) -> Finding {
 fn unwritable(dir: &StoreDir, what: &str) -> Finding {
     let path = dir.path().display();
     let told = format!("{path} cannot be written: {what}");
-    Finding::problem("store", told).remedy(format!("chmod -R u+rwX {path}"))
+    Finding::problem("store", told).remedy(format!("chmod -R u+rwX {}", quoted(dir.path())))
 }
 
 fn sound(dir: &StoreDir) -> Finding {
@@ -54,7 +54,9 @@ fn sound(dir: &StoreDir) -> Finding {
         Ok(None) => Finding::fine("store", format!("{} is sound", dir.database().display())),
         Ok(Some(what)) => {
             let told = format!("{} is damaged: {what}", dir.database().display());
-            Finding::problem("store", told).remedy("beadlock abort")
+            let database = quoted(&dir.database());
+            let away = format!("beadlock abort; mv {database} {database}.old");
+            Finding::problem("store", told).remedy(away)
         }
         Err(error @ Error::Newer { .. }) => {
             let told = Finding::problem("store", error.to_string());
@@ -67,8 +69,7 @@ fn sound(dir: &StoreDir) -> Finding {
             Finding::unknown("store", error.to_string()).remedy("beadlock doctor    # again")
         }
         Err(error) => {
-            let database = dir.database();
-            let database = database.display();
+            let database = quoted(&dir.database());
             let told = Finding::problem("store", error.to_string());
             told.remedy(format!("mv {database} {database}.old"))
         }
@@ -78,7 +79,7 @@ fn sound(dir: &StoreDir) -> Finding {
 /// Two hooks at once must not both decide.
 fn locking(dir: &StoreDir) -> Option<Finding> {
     let path = dir.path().display();
-    let elsewhere = "git clone . /a/local/disk    # and work there";
+    let elsewhere = "move the repository to a local disk";
     match dir.can_lock() {
         Ok(true) => None,
         Ok(false) => {

@@ -25,10 +25,8 @@ pub fn findings(place: &Place, epic: Option<&str>) -> Vec<Finding> {
     let ground = match &place.ground {
         Ok(ground) => ground,
         Err(ground::Error::Tracker(error)) => return vec![refused(error)],
-        Err(ground::Error::Config(_)) => {
-            let told = "not asked: which one it is stands in the configuration";
-            return vec![Finding::unknown("tracker", told).remedy("beadlock doctor    # again")];
-        }
+        // Which one it is stands in the configuration, and what is wrong with that is told.
+        Err(ground::Error::Config(_)) => return Vec::new(),
     };
     let mut findings: Vec<Finding> = match ground.tracker.kind() {
         Kind::Bd => vec![bd(place)],
@@ -106,7 +104,7 @@ fn answered(ground: &Ground, list: &List, took: Duration) -> Finding {
         );
         Finding::problem("tracker", told).remedy(match ground.tracker.kind() {
             Kind::Bd => "bd doctor",
-            Kind::Jsonl => "git clone . /a/local/disk    # and work there",
+            Kind::Jsonl => "move the repository to a local disk",
         })
     }
 }

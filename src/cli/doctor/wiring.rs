@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::tools::version;
-use super::{Finding, Place};
+use super::{Finding, Place, quoted};
 use crate::cli::init;
 use crate::edge::agent::settings::{self, Seen};
 use crate::edge::agent::{Scope, run_tasks};
@@ -27,9 +27,10 @@ pub fn findings(place: &Place) -> Vec<Finding> {
         match looked_at(&path, &program) {
             Ok(seen) => files.push(Settings { scope, path, seen }),
             Err(what) => {
-                let path = path.display();
-                let told = format!("`{path}` {what}: the agent reads none of it");
-                findings.push(Finding::problem("hook", told).remedy(format!("$EDITOR {path}")));
+                let path = &path;
+                let told = format!("`{}` {what}: the agent reads none of it", path.display());
+                let edit = format!("$EDITOR {}", quoted(path));
+                findings.push(Finding::problem("hook", told).remedy(edit));
             }
         }
     }
@@ -83,7 +84,11 @@ fn calls(place: &Place, files: &[Settings], is_one_unread: bool) -> Vec<Finding>
             "{} both call it: a stop is judged twice",
             paths.join(" and ")
         );
-        let remove = format!("{} --remove", first.init());
+        let remove = if first.seen.calls.is_empty() {
+            format!("$EDITOR {}", quoted(&first.path))
+        } else {
+            format!("{} --remove", first.init())
+        };
         findings.push(Finding::problem("hook", told).remedy(remove));
     }
     for settings in &calling {
@@ -102,12 +107,16 @@ fn unlike_ours(settings: &Settings) -> Option<Finding> {
         let told = format!(
             "line {line} of `{path}` calls it in a command of somebody's own, which nobody can check"
         );
-        return Some(Finding::note("hook", told).remedy(settings.init()));
+        return Some(
+            Finding::note("hook", told).remedy(format!("$EDITOR {}", quoted(&settings.path))),
+        );
     }
     if settings.seen.is_wired {
         return None;
     }
-    let told = format!("`{path}` does not call this program at every event, or in another way");
+    let told = format!(
+        "`{path}` misses a call at some event, or calls it in another way than `init` writes"
+    );
     Some(Finding::problem("hook", told).remedy(settings.init()))
 }
 
@@ -173,9 +182,12 @@ fn switched_off(files: &[Settings]) -> Option<Finding> {
     // The narrowest has the last word.
     let said = |it: &Settings| it.seen.disables_all.map(|is_off| (it.path.clone(), is_off));
     let (path, is_off) = files.iter().find_map(said)?;
-    let path = path.display();
-    let told = format!("`{path}` has `disableAllHooks`: Claude Code calls no hook at all");
-    is_off.then(|| Finding::problem("hook", told).remedy(format!("$EDITOR {path}")))
+    let told = format!(
+        "`{}` has `disableAllHooks`: Claude Code calls no hook at all",
+        path.display()
+    );
+    let edit = format!("$EDITOR {}", quoted(&path));
+    is_off.then(|| Finding::problem("hook", told).remedy(edit))
 }
 
 /// The agent's own cap has to be above our limit, or it ends turns that we would hold.

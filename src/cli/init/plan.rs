@@ -338,10 +338,21 @@ fn called_twice(scope: Scope, path: &Path, seen: &Seen) -> Refusal {
         path.display(),
         line.unwrap_or(1)
     );
-    let option = scope.option();
-    Refusal::new(Exit::NotDone, what).hint(format!(
-        "`beadlock init{option} --remove` takes it out there"
-    ))
+    Refusal::new(Exit::NotDone, what).hint(way_out(scope, path, seen))
+}
+
+/// How a call of ours is taken out of settings that are not meant now. A command of somebody's own
+/// is theirs to change.
+pub fn way_out(scope: Scope, path: &Path, seen: &Seen) -> String {
+    match seen.composed.first() {
+        Some(line) if seen.calls.is_empty() => {
+            format!("take it out of line {line} of `{}` by hand", path.display())
+        }
+        Some(_) | None => {
+            let option = scope.option();
+            format!("`beadlock init{option} --remove` takes it out there")
+        }
+    }
 }
 
 /// The way back of a file that is ours as a whole.

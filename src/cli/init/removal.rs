@@ -1,7 +1,7 @@
 //! What `init --remove` would take out: to the byte where a file is as it was left, and otherwise
 //! just what is ours.
 
-use super::plan::{Desk, Plan};
+use super::plan::{Desk, Plan, way_out};
 use super::project_file::PROJECT_FILE;
 use crate::cli::report::Refusal;
 use crate::edge::agent::{run_tasks, settings};
@@ -31,10 +31,10 @@ pub fn removal(desk: &Desk, note: &Note) -> Result<Plan, Refusal> {
     }
     for (scope, path, seen) in desk.others(&mut Plan::default()) {
         if seen.has_any() {
+            let way_out = way_out(scope, &path, &seen);
             plan.remarks.push(format!(
-                "`{}` calls Beadlock too; `beadlock init{} --remove` takes that out",
-                path.display(),
-                scope.option()
+                "`{}` calls Beadlock too; {way_out}",
+                path.display()
             ));
         }
     }
