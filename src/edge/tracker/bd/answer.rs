@@ -66,8 +66,8 @@ pub fn error_in(said: &str) -> Option<String> {
     None
 }
 
-/// What is wrong, out of all that bd says beside its answer: an error in JSON, else from the first
-/// line on that is one. Warnings come first, and would use up the room.
+/// What is wrong, out of all that bd says beside its answer: from the first line on that is an error,
+/// or the one in JSON. Warnings come first, and would use up the room.
 pub fn complaint(talk: &str) -> String {
     let lines = || {
         talk.split_inclusive('\n').scan(0, |start, line| {
@@ -81,10 +81,15 @@ pub fn complaint(talk: &str) -> String {
             let start = line.trim_start().get(..word.len());
             start.is_some_and(|start| start.eq_ignore_ascii_case(word))
         });
-        found.next().map(|(at, _)| &talk[at..])
+        found.next().map(|(at, _)| at)
     };
-    let in_json = begins("{").and_then(error_in);
-    in_json.unwrap_or_else(|| brief(begins("error").unwrap_or(talk)))
+    match (begins("error"), begins("{")) {
+        // What went wrong, before JSON that only says how often.
+        (Some(error), Some(json)) if error < json => brief(&talk[error..json]),
+        (Some(error), None) => brief(&talk[error..]),
+        (_, Some(json)) => error_in(&talk[json..]).unwrap_or_else(|| brief(talk)),
+        (None, None) => brief(talk),
+    }
 }
 
 /// Whether the task of this name, as it stands in the answer to a change, has the note.
@@ -290,6 +295,9 @@ mod tests {
         let error = "Error: no beads database found\nHint: run 'bd where'\n";
         let told = "Error: no beads database found Hint: run 'bd where'";
         assert_eq!(complaint(&format!("{warning}{warning}{error}")), told);
+        // As bd 1.3.0 refuses a claim.
+        let twice = "Error updating t-1: status blocked\n{\"error\":\"1 of 1 issues failed\"}\n";
+        assert_eq!(complaint(twice), "Error updating t-1: status blocked");
         assert_eq!(complaint("words\nof no kind"), "words of no kind");
         assert_eq!(complaint("{ half"), "{ half");
         assert_eq!(complaint("é\nerror: x"), "error: x");
