@@ -7,11 +7,12 @@
 )]
 mod facts;
 
-use beadlock::kernel::ledger::{By, Outcome, Run, State};
+use beadlock::kernel::ledger::{By, Outcome, Rule, Run, State, Streak};
 use beadlock::kernel::ownership::{
     Asker, Disposition, Holdings, How, Launch, Own, Refused, Seen, launched, may_adopt, settle,
 };
 use beadlock::kernel::policy::Policy;
+use beadlock::kernel::verdict::Row;
 use facts::{MINUTE, NOW, run};
 
 /// The session that is to be held, the one that has the epic's run, and one that has nothing.
@@ -309,6 +310,28 @@ fn an_agent_that_pauses_what_a_person_paused_changes_nothing() {
 }
 
 /// Counters in a row are limits, and no agent starts its own anew.
+#[test]
+fn an_agent_that_pauses_and_resumes_goes_on_counting() {
+    let mut run = run_in(OURS, State::Active, 1);
+    run.counters.blocks_idle = 4;
+    run.streak = Some(Streak {
+        rule: Rule {
+            row: Row::TrackerUnknown,
+            only_new_files: false,
+        },
+        length: 2,
+    });
+    let before = run.clone();
+    run.pause(By::Agent, NOW);
+    assert_eq!(run.resume(By::Agent, NOW), Ok(()));
+    assert_eq!(run.state, State::Active);
+    let counts = |run: &Run| (run.counters.blocks_idle, run.streak);
+    assert_eq!(counts(&run), counts(&before));
+    run.pause(By::Agent, NOW);
+    assert_eq!(run.resume(By::Person, NOW), Ok(()));
+    assert_eq!(counts(&run), (0, None));
+}
+
 #[test]
 fn an_agent_that_resumes_a_run_that_goes_on_changes_nothing() {
     let mut run = run_in(OURS, State::Active, 1);

@@ -186,9 +186,14 @@ impl Run {
     pub fn resume(&mut self, by: By, now: Moment) -> Result<(), Refused> {
         match by {
             By::Agent if self.is_paused_by_person() => return Err(Refused::PausedByPerson),
-            // No agent starts anew what is counted against it in a row.
-            By::Agent if self.state == State::Active => {}
-            By::Agent => self.wake(now),
+            By::Agent if self.state == State::Active || self.is_over() => {}
+            By::Agent => {
+                // No agent starts anew what is counted against it in a row.
+                let (streak, idle) = (self.streak, self.counters.blocks_idle);
+                self.wake(now);
+                self.streak = streak;
+                self.counters.blocks_idle = idle;
+            }
             By::Person => {
                 self.wake(now);
                 self.accept_scope();
