@@ -20,6 +20,22 @@ fn marks(scene: &Scene) -> std::path::PathBuf {
     scene.path(".git/beadlock/sessions")
 }
 
+#[test]
+fn a_store_that_was_begun_anew_by_another_session_is_told_until_a_prompt_has_shown_it() {
+    let scene = Scene::with_tasks(1);
+    scene.start(SESSION);
+    fs::remove_dir_all(scene.store_dir().path()).unwrap();
+    scene.start("other");
+    let stop = || scene.stop().env("CLAUDE_CODE_ENTRYPOINT", "cli").done();
+    assert!(stop().tells().contains("of this session"));
+    assert!(stop().tells().contains("of this session"));
+    let told = scene.prompt("p1", "what happened?").tells();
+    assert!(told.contains("is lost with it"), "{told}");
+    scene.prompt("p2", "I see").is_silent();
+    stop().is_silent();
+    scene.stop().session("other").blocks("open_work");
+}
+
 /// Told until a person has seen it at the screen.
 #[test]
 fn a_store_that_is_gone_is_told_until_a_prompt_has_shown_it() {

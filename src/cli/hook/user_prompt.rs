@@ -56,7 +56,9 @@ pub fn respond(event: &Event, ambient: &Ambient) -> Reply {
     });
     match noted {
         Ok(reply) => reply,
-        Err(error @ Error::Missing { .. }) => lost(&error, session, typed, event),
+        Err(error @ (Error::Missing { .. } | Error::NoRun { .. })) => {
+            lost(&error, session, typed, event)
+        }
         // Whatever was waiting still waits, and the next stop would be let go without a word.
         Err(error) => super::told(
             format!(
@@ -166,7 +168,11 @@ fn note(dir: &StoreDir, typed: &Typed, event: &Event, ambient: &Ambient) -> Resu
     };
     let mut store = Store::open(dir)?;
     let Some(kept) = store.run_of_session(session)? else {
-        return Ok(Reply::silence());
+        // It has the session's mark: another store was begun in the place of the one with its run.
+        return Err(Error::NoRun {
+            path: dir.database(),
+            what: "of this session".to_owned(),
+        });
     };
     let kind = kept.run.who_asked(typed.kind, &typed.words);
     let is_seen = kind.is_typed() && event.stop.is_interactive;
