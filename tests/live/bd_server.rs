@@ -109,8 +109,8 @@ fn two_clones_share_the_tasks_of_a_server_and_miss_it_when_it_is_gone(build: &Bu
         assert!(output.status.success(), "{output:?}");
     };
     on_two(&["update", "bd-x7y8.1", "--claim"]);
-    // bd keeps whole seconds, and what is claimed in a turn of the run's is its agent's.
-    thread::sleep(Duration::from_millis(1100));
+    // bd keeps whole seconds, rounded, and what is claimed in a turn of the run's is its agent's.
+    thread::sleep(Duration::from_millis(2100));
     one.count_calls(build);
     one.start();
     let start = one.beadlock(&["start", EPIC, "--session", "two"]).dir(&two);
