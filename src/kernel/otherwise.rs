@@ -153,7 +153,18 @@ fn to_complete(snapshot: &Snapshot) -> Option<Alternative> {
             }
             Row::Unsaved | Row::GitUnknown => Difference::WorkSaved,
             Row::Checkpoint => Difference::Unsaid,
-            _ => return None,
+            Row::Disabled
+            | Row::Idle
+            | Row::Corrupt
+            | Row::SwitchedOff
+            | Row::Resting
+            | Row::Stale
+            | Row::Planning
+            | Row::Conversation
+            | Row::Escalation
+            | Row::TrackerUnknown
+            | Row::Empty
+            | Row::Unchecked => return None,
         };
         if differences.contains(&difference) {
             return None;
