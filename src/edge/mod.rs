@@ -4,6 +4,7 @@ pub mod agent;
 pub mod git;
 mod git_place;
 pub mod process;
+mod replacing;
 pub mod store;
 mod surrogates;
 pub mod tracker;

@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::Error;
+use crate::edge::replacing::{keep_owner, sync_folder};
 
 /// Settings are a page or two; anything of this size is something else.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -124,23 +125,6 @@ fn open_to_others(builder: &mut tempfile::Builder<'_, '_>) {
 
 #[cfg(not(unix))]
 fn open_to_others(_: &mut tempfile::Builder<'_, '_>) {}
-
-/// So that a person's file stays theirs when root writes it. Nobody else can, or needs to.
-#[cfg(unix)]
-fn keep_owner(file: &File, old: &Metadata) {
-    use std::os::unix::fs::MetadataExt;
-    let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
-}
-
-#[cfg(not(unix))]
-fn keep_owner(_: &File, _: &Metadata) {}
-
-/// Makes the new name last. Where folders cannot be synced, the rename still holds.
-fn sync_folder(folder: &Path) {
-    if cfg!(unix) {
-        let _ = File::open(folder).and_then(|folder| folder.sync_all());
-    }
-}
 
 fn failed(doing: &'static str, path: &Path, source: io::Error) -> Error {
     Error::Io {

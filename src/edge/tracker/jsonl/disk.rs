@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::edge::git_place::GitPlace;
+use crate::edge::replacing::{keep_owner, sync_folder};
 use crate::edge::tracker::error::Error;
 use crate::edge::tracker::{Token, Workspace};
 
@@ -282,23 +283,6 @@ fn write_aside(temporary: &Path, target: &Path, text: &str) -> io::Result<()> {
         file.set_permissions(old.permissions())?;
     }
     file.sync_all()
-}
-
-/// So that a person's file stays theirs when root writes it. Nobody else can, or needs to.
-#[cfg(unix)]
-fn keep_owner(file: &File, old: &Metadata) {
-    use std::os::unix::fs::MetadataExt;
-    let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
-}
-
-#[cfg(not(unix))]
-fn keep_owner(_: &File, _: &Metadata) {}
-
-/// Makes the new name last. Where folders cannot be synced, the rename still holds.
-fn sync_folder(folder: &Path) {
-    if cfg!(unix) {
-        let _ = File::open(folder).and_then(|folder| folder.sync_all());
-    }
 }
 
 fn io_error(doing: &'static str, path: &Path, source: io::Error) -> Error {
